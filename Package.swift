@@ -205,7 +205,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),
-        .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
+        .target(name: "TestSupport", path: "Tests/Support", exclude: ["allowed.txt"], swiftSettings: settings),
         .target(name: "PasswordMemo", path: "Tests/PasswordMemo", swiftSettings: settings),
         .executableTarget(
             name: "ConstantTimeProbe", dependencies: ["CProbe", "Tresor", "TresorCore", "TresorCrypto"],

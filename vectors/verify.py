@@ -1117,6 +1117,9 @@ def kit_words(K):
     return [WORDS[bits >> 11 * (23 - i) & 2047] for i in range(24)]
 
 
+WHITE_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+
+
 def read_kit(typed):
     require(len(typed if isinstance(typed, bytes) else typed.encode("utf-8")) <= 1024, "wrong_password")
     if isinstance(typed, bytes):
@@ -1124,7 +1127,7 @@ def read_kit(typed):
             typed = typed.decode("utf-8")
         except UnicodeDecodeError:
             raise Refused("wrong_password") from None
-    words = [re.sub("[A-Z]", lambda m: m.group().lower(), word) for word in re.split("[ \t\r\n]+", typed)
+    words = [re.sub("[A-Z]", lambda m: m.group().lower(), word) for word in WHITE_SPACE.split(typed)
              if word and not re.fullmatch("[0-9]{1,2}[.]?", word)]
     require(len(words) == 24 and all(word in WORD_NUMBERS for word in words), "wrong_password")
     bits = 0
@@ -1241,7 +1244,7 @@ def read_noted_stores(data):
     reader.preamble(b"tresorn1")
     while reader.left():
         stores.append((reader.digest(), reader.opaque16(1, 4096)))
-    require(all(a[0] < b[0] for a, b in zip(stores, stores[1:])))
+    require(all(a < b for a, b in zip(stores, stores[1:])))
     return stores
 
 
@@ -1763,12 +1766,18 @@ def judge(state, tresor, data):
     if body.epoch is not None:
         earlier = {c for epoch in state.epochs.values() for c in (epoch.content_commitment, epoch.history_commitment)}
         rule(48, body.epoch.content_commitment not in earlier and body.epoch.history_commitment not in earlier)
+    if entry.type in (GRANT, APPROVERS):
+        rule(49, has_room(state, [chain.user for chain in (body.people if entry.type == GRANT else body.approvers)]))
     return entry
 
 
 def judge_approvers(rule, chains, may_approve):
     users = [chain.user for chain in chains]
     rule(34, len(users) <= 16 and all(a < b for a, b in zip(users, users[1:])) and all(may_approve(chain) for chain in chains))
+
+
+def has_room(state, users):
+    return len(state.chains) + sum(user not in state.chains for user in users) <= 16384
 
 
 # 9.4 Fold and state
@@ -2352,7 +2361,7 @@ def share_effect(effect, wanted, state):
             require(user != state.root.founder and (role != OWNER or member.history == 0), "usage")
             require(role == OWNER and not_after is None or state.lasting_owner_besides(user), "usage")
             effect.changed.append(user)
-    require(len(state.members) + len(effect.admitted) <= 10000, "usage")
+    require(len(state.members) + len(effect.admitted) <= 10000 and has_room(state, effect.admitted), "usage")
     require(state.root.founder not in effect.admitted or (role == OWNER and not_after is None), "usage")
     require(not effect.changed or (not effect.admitted and len(effect.changed) == 1), "usage")
     if wanted["from_now"] and effect.admitted:
@@ -2664,6 +2673,7 @@ def open_kept_state(data, tresor, identity):
                                        asked.author if asked else admission.author, admission.author if asked else None)
     require(all(a < b for a, b in zip(users, users[1:])))
     require(state.root.founder in state.chains and len(state.members) + len(state.waiting) <= 10000)
+    require(len(state.chains) <= 16384)
     require(state.founder_generation <= state.chains[state.root.founder].newest.generation)
     require(len(state.approvers) <= 16 and all(a < b for a, b in zip(state.approvers, state.approvers[1:])))
     require(all(user in state.chains and not state.is_in(user) for user in state.approvers))
@@ -4184,14 +4194,20 @@ def test_fold_crowd(i, trace):
         body = preamble(b"tresorC1") + opaque16(handle) + u32(0) + ZERO + ZERO + signing_key + kem_key + u64(when + j)
         chains.append(body + sign(crowd, "tresor/v1/card-signature", body))
     chains.sort(key=lambda card: H("tresor/v1/user-id", card))
-    entries, previous = [i["genesis"]], H("tresor/v1/entry-hash", i["genesis"])
-    for j in range(0, count, at_once):
-        people = chains[j:j + at_once]
-        body = u16(len(people)) + b"".join(u8(1) + opaque32(chain) for chain in people) + u8(READER) + u64(0) + u8(0)
-        signed = preamble(b"tresorE1") + i["tresor"] + u64(len(entries)) + previous + i["author"] + u32(0) + u64(when) + u16(GRANT)
+    entries, most = [i["genesis"]], number_in(i["most"])
+
+    def add(type_, body):
+        previous = H("tresor/v1/entry-hash", entries[-1])
+        signed = preamble(b"tresorE1") + i["tresor"] + u64(len(entries)) + previous + i["author"] + u32(0) + u64(when) + u16(type_)
         signed += opaque32(body)
         entries.append(signed + sign(founder, "tresor/v1/entry-signature", signed))
-        previous = H("tresor/v1/entry-hash", entries[-1])
+    for first in range(0, count, most):
+        house = chains[first:first + most]
+        for j in range(0, len(house), at_once):
+            people = house[j:j + at_once]
+            add(GRANT, u16(len(people)) + b"".join(u8(1) + opaque32(chain) for chain in people) + u8(READER) + u64(0) + u8(0))
+        if first + most < count:
+            add(REMOVE, u16(len(house)) + b"".join(u8(1) + H("tresor/v1/user-id", card) for card in house) + i["epoch"])
     state = fold(i["tresor"], entries)
     return {"head": u64(state.sequence) + state.hash, "members": u64(len(state.members))}
 
@@ -4541,8 +4557,8 @@ def test_verify_session(i, trace):
 
 @operation("verifyRequest")
 def test_verify_request(i, trace):
-    session, id_, time_, signature = read_authorization(i["authorization"])
     require(i["operation"] in TARGETS, "failed")
+    session, id_, time_, signature = read_authorization(i["authorization"])
     data = encode_session(session)
     request = request_statement(session_hash(data), id_, time_, i["operation"], i["body"])
     note(trace, request=request)
@@ -6225,6 +6241,7 @@ class LiveService:
             yield 400, {"Host": "127.0.0.1:x"}, {}
             yield 411, {"Transfer-Encoding": "chunked", "Content-Length": None}, {}
             yield 400, {"Transfer-Encoding": "chunked"}, {}
+            yield 400, {"X-Other": "w\u00f6rter"}, {}
             yield 415, {"Content-Encoding": "identity"}, {}
             for name in ("Upgrade", "Expect", "Trailer", "TE"):
                 yield 400, {name: "x"}, {}
@@ -6239,8 +6256,9 @@ class LiveService:
             yield 403, {"Sec-Fetch-Site": "same-origin"}, {}
             yield 411, {"Content-Length": None}, {}
             yield 413, {"Content-Length": long}, {}
-            yield 413, {"Content-Length": "9" * 9}, {}
-            for length in ("00", "-0", "+0", "0x0", "0, 0"):
+            for digits in (9, 10, 18):
+                yield 413, {"Content-Length": "9" * digits}, {}
+            for length in ("00", "-0", "+0", "0x0", "0, 0", "9" * 19, "9" * 20, "9" * 21):
                 yield 400, {"Content-Length": length}, {}
             yield 400, {"content-length": "0"}, {}
             yield 415, {"Content-Type": None}, {}

@@ -18,6 +18,8 @@ public actor DirectoryStore {
         var entries: [Data] = []
         /// By user id in hexadecimal digits, then by epoch.
         var wraps: [String: [String: Data]] = [:]
+        /// Whether the tresor was deleted. The file then has nothing else, and keeps the id taken.
+        var isDeleted = false
     }
 
     private let lockPath: String
@@ -127,7 +129,7 @@ extension DirectoryStore: LogStore {
     public func append(_ change: LogChange) throws(TresorError) -> StoreOutcome {
         try locked {
             var log: Log = try value(hex(change.tresor.digest), in: logs) ?? Log()
-            guard UInt64(log.entries.count) == change.sequence,
+            guard !log.isDeleted, UInt64(log.entries.count) == change.sequence,
                 log.entries.last == change.previous.map({ Data($0) })
             else { return .conflict }
             for blob in change.blobs where blob.bytes == nil {
@@ -161,6 +163,7 @@ extension DirectoryStore: LogStore {
         guard !wraps.isEmpty else { return }
         try locked {
             var log: Log = try value(hex(tresor.digest), in: logs) ?? Log()
+            guard !log.isDeleted else { return }
             log.put(wraps)
             try replace(hex(tresor.digest), with: log, in: logs)
         }
@@ -175,6 +178,21 @@ extension DirectoryStore: LogStore {
                 return hash(name).map { TresorID($0) }
             }
         }
+    }
+}
+
+extension DirectoryStore {
+    /// Deletes a tresor. Its id stays taken.
+    public func deleteTresor(_ tresor: TresorID) throws(TresorError) {
+        try locked {
+            try replace(hex(tresor.digest), with: Log(isDeleted: true), in: logs)
+            for name in try blobs.names() where name.hasPrefix(hex(tresor.digest)) { try blobs.delete(name) }
+        }
+    }
+
+    private func isDeleted(_ tresor: TresorID) throws -> Bool {
+        let log: Log? = try value(hex(tresor.digest), in: logs)
+        return log?.isDeleted ?? false
     }
 }
 
@@ -211,7 +229,10 @@ extension DirectoryStore: BlobStore {
     public func putBlob(
         _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
     ) throws(TresorError) {
-        try locked { try blobs.replace(name(part, of: hash, in: tresor), with: Data(bytes)) }
+        try locked {
+            guard try !isDeleted(tresor) else { return }
+            try blobs.replace(name(part, of: hash, in: tresor), with: Data(bytes))
+        }
     }
 
     /// Returns one part of a blob, or `nil`.

@@ -34,6 +34,8 @@ public struct Client: Sendable {
     private(set) var steadyLogs: SteadyLogs?
     /// The snapshots of a session's client; without them every log is folded from its first entry.
     private(set) var keeper: SnapshotStore?
+    /// How a change of the key slots waits for another one.
+    package var slotWait = SlotWait()
     /// The unlocked identity of a session's client; it opens what the home keeps sealed.
     private(set) var identity: Identity?
 
@@ -64,6 +66,7 @@ public struct Client: Sendable {
     func reading(_ store: any Store) -> Client {
         var client = Client(home: unlockedHome, store: store, clock: clock)
         client.keeper = keeper
+        client.slotWait = slotWait
         client.identity = identity
         return client
     }
@@ -101,32 +104,18 @@ public struct Client: Sendable {
         }
     }
 
-    /// The time for which a change of the key slots waits for another one.
-    private static let turnPatience = Duration.seconds(30)
-
     /// Makes a change of the key slots, which goes on to its end once it has begun, while no other task or process makes
     /// one in this home (SPEC §8.4).
     ///
-    /// - Throws: ``TresorError/busy`` after 30 seconds without the turn; the errors of ``uninterrupted(_:)``.
+    /// - Throws: ``TresorError/busy`` after a minute without the slot lock; ``TresorError/cancelled`` for a task that is
+    ///   cancelled before it has the lock; the errors of ``uninterrupted(_:)``.
     func changingSlots<Value: Sendable>(
         _ steps: @escaping @Sendable () async throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
-        try await uninterrupted { () async throws(TresorError) in
-            let turn = try await waitForTurn()
-            let value = try await steps()
-            _ = consume turn
-            return value
-        }
-    }
-
-    private func waitForTurn() async throws(TresorError) -> any Turn {
-        let end = ContinuousClock.now + Self.turnPatience
-        while true {
-            if let turn = try home.turn() { return turn }
-            guard ContinuousClock.now < end else { throw .busy }
-            // Nobody cancels the task of an uninterrupted change.
-            try? await Task.sleep(for: .milliseconds(10))
-        }
+        let lock = try await slotWait.lock(home)
+        let value = try await uninterrupted(steps)
+        _ = consume lock
+        return value
     }
 
     /// The verified logs of tresors.
@@ -182,8 +171,7 @@ public struct Client: Sendable {
             guard try home.read(.identity) == nil else { throw .usage(.identityExists) }
             return try IdentityFile.make(handle: handle, password: password.value, cost: cost, time: clock())
         }
-        try Cancellation.check()
-        try await Cores.apart { () throws(TresorError) in
+        try await changingSlots { () async throws(TresorError) in
             try cleanup.note(generations: [0])
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .usage(.identityExists) }

@@ -221,6 +221,18 @@ extension TresorHandle {
         try await perform(.revoke([person]))
     }
 
+    /// Deletes the tresor for everybody: its log, wrapped keys and records. Nothing brings it back.
+    ///
+    /// Files sealed for it open nowhere but where somebody still has its log and keys. Of a tresor that the store no
+    /// longer has, this home forgets what it has.
+    ///
+    /// - Throws: ``TresorError/noAccess`` unless this person made the tresor, or is an owner of one that its founder is
+    ///   no longer in; ``TresorError/notFound``; ``TresorError/store(_:)`` when the store goes on showing it.
+    @concurrent public func delete() async throws(TresorError) {
+        let deletion = Deletion(session: session)
+        try await deletion.perform(try await deletion.plan(id))
+    }
+
     /// Performs an act at once, without showing its effect first.
     ///
     /// - Returns: the effect.

@@ -73,6 +73,7 @@ actor ScriptedStore: Store, BloblessStore {
     func users(prefix: [UInt8], limit: Int) -> [UserID] { [] }
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) {}
     func tresors(of user: UserID) -> [TresorID] { [] }
+    func deleteTresor(_ tresor: TresorID) {}
     func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) {}
     func serverShare(user: UserID, device: DeviceID) -> [UInt8]? { nil }
     func deleteServerShares(user: UserID, devices: [DeviceID]?) {}

@@ -8,6 +8,7 @@ import TresorCrypto
 /// The home of a person of the vectors during a test.
 final class SelftestHome: Home {
     private let objects: Mutex<[HomeObject: [UInt8]]>
+    private let slots = SlotMutex()
 
     init(_ objects: [HomeObject: [UInt8]] = [:]) { self.objects = Mutex(objects) }
 
@@ -27,4 +28,6 @@ final class SelftestHome: Home {
     func delete(_ object: HomeObject) { objects.withLock { $0[object] = nil } }
 
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result { try body() }
+
+    func slotLock() -> SlotLock? { slots.lock() }
 }

@@ -30,8 +30,9 @@ enum ServiceOperations {
 
     static func verifyRequest(_ input: VectorFields) throws -> VectorFields {
         let text = String(decoding: try input.bytes("authorization"), as: UTF8.self)
+        let operation = try operation(input)
         let authorization = try Authorization(text)
-        try authorization.verify(operation(input), body: input.bytes("body"))
+        try authorization.verify(operation, body: input.bytes("body"))
         return VectorFields([
             "session": authorization.statement.bytes, "id": authorization.id,
             "time": bigEndianBytes(authorization.time),

@@ -26,7 +26,7 @@ public struct RecoveryKit: ~Copyable, Sendable {
         self.key = key
     }
 
-    /// Reads 24 words, separated by blanks or line ends, in either case. Ignores numbers of one or two digits.
+    /// Reads 24 words, separated by white space, in either case. Ignores numbers of one or two digits.
     ///
     /// - Throws: ``TresorError/wrongPassword`` for another count, an unknown word or a wrong checksum.
     ///   ``isWord(_:)`` tells which one.
@@ -115,17 +115,35 @@ public struct RecoveryKit: ~Copyable, Sendable {
     private static func ranges(of typed: Span<UInt8>) -> [Range<Int>]? {
         guard typed.count <= maximumByteCount else { return nil }
         var ranges: [Range<Int>] = []
-        var start: Int?
-        for index in 0...typed.count {
-            let isBlank = index == typed.count || [0x20, 0x09, 0x0a, 0x0d].contains(typed[index])
-            if isBlank, let begin = start {
-                if !isNumber(typed.extracting(begin..<index)) { ranges.append(begin..<index) }
-                start = nil
-            } else if !isBlank, start == nil {
-                start = index
+        var (start, index) = (0, 0)
+        while index <= typed.count {
+            let blank = index == typed.count ? 1 : blankByteCount(typed, at: index)
+            if blank > 0 {
+                if start < index, !isNumber(typed.extracting(start..<index)) { ranges.append(start..<index) }
+                start = index + blank
             }
+            index += max(1, blank)
         }
         return ranges
+    }
+
+    /// The number of bytes of the white space of Unicode, or of the byte-order mark, that begins at a place; 0 if none
+    /// does.
+    private static func blankByteCount(_ typed: Span<UInt8>, at index: Int) -> Int {
+        let left = typed.count - index
+        switch typed[index] {
+        case 0x09...0x0d, 0x20: return 1
+        case 0xc2 where left >= 2: return typed[index + 1] == 0x85 || typed[index + 1] == 0xa0 ? 2 : 0
+        case 0xe1, 0xe2, 0xe3, 0xef:
+            guard left >= 3 else { return 0 }
+            switch (typed[index], typed[index + 1], typed[index + 2]) {
+            case (0xe1, 0x9a, 0x80), (0xe2, 0x80, 0x80...0x8a), (0xe2, 0x80, 0xa8...0xa9), (0xe2, 0x80, 0xaf),
+                (0xe2, 0x81, 0x9f), (0xe3, 0x80, 0x80), (0xef, 0xbb, 0xbf):
+                return 3
+            default: return 0
+            }
+        default: return 0
+        }
     }
 
     /// Whether a word is one or two digits, with or without a full stop. Such numbers precede the words of a kit on

@@ -76,7 +76,7 @@ extension TresorError.Misuse {
         case .historyCannotChange: "Remove the member, and add them again."
         case .ownerWithoutHistory: "Share the whole history, or choose another role."
         case .oneChangeAtATime: "Name that member alone."
-        case .tooManyPeople: "Name fewer people."
+        case .tooManyPeople: "Name fewer people, or make another tresor for them."
         case .tooManyApprovers: "Name fewer approvers."
         case .approver: "Name another person."
         case .stillWaiting: "Revoke the share, and share again."

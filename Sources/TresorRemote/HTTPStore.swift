@@ -193,6 +193,13 @@ extension HTTPStore: LogStore {
         }
     }
 
+    /// Deletes a tresor that the person who speaks founded, or that its founder left to them.
+    ///
+    /// - Throws: ``TresorError/noAccess`` for anybody else, and for a tresor that is not there.
+    public func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        _ = try await service.call(DeleteTresorRequest(tresor: tresor))
+    }
+
     /// The most tresors that a person is believed to have: 2^20.
     private static let mostTresors = 1 << 20
 }

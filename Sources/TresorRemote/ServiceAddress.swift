@@ -52,7 +52,14 @@ package struct ServiceAddress: Hashable, Sendable {
 
     private static let schemes: [Scheme] = [("https://", true, 443), ("http://", false, 80)]
 
-    private static func scheme(of text: String) -> Scheme? { schemes.first { text.utf8.starts(with: $0.text.utf8) } }
+    /// The scheme of a text, in any case.
+    private static func scheme(of text: String) -> Scheme? {
+        schemes.first { scheme in
+            text.utf8.prefix(scheme.text.utf8.count).elementsEqual(scheme.text.utf8) { one, other in
+                one == other || one | 0x20 == other && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(one)
+            }
+        }
+    }
 }
 
 extension ServiceAddress: CustomStringConvertible {

@@ -12,6 +12,7 @@ package final class ServiceClient: Sendable {
     private let transport: any Transport
     private let clock: @Sendable () -> UInt64
     private let pause: @Sendable (Duration) async throws -> Void
+    private let steadyClock: @Sendable () -> Duration
     private let state: Mutex<State>
 
     private struct State {
@@ -29,13 +30,17 @@ package final class ServiceClient: Sendable {
     ///   - server: the id of the service, if it is known; otherwise the service is asked for it once.
     ///   - clock: gives seconds since 1970.
     ///   - pause: waits before a request is sent again.
+    ///   - steadyClock: a time that never goes back; attempts end by it.
     package init(
         over transport: any Transport, expecting server: Hash256? = nil, clock: @escaping @Sendable () -> UInt64,
-        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        steadyClock: (@Sendable () -> Duration)? = nil
     ) {
         self.transport = transport
         self.clock = clock
         self.pause = pause
+        let start = ContinuousClock.now
+        self.steadyClock = steadyClock ?? { ContinuousClock.now - start }
         state = Mutex(State(server: server))
     }
 
@@ -68,7 +73,7 @@ package final class ServiceClient: Sendable {
     ) async throws(TresorError) -> Result<Request.Answer, Refusal> {
         let body = request.bytes
         guard body.count <= Request.operation.maximumBodyByteCount else { throw .store(.full) }
-        var attempts = try Attempts()
+        var attempts = try Attempts(by: steadyClock)
         var renewals = 0
         while true {
             let outcome = try await send(body, to: Request.operation, attempts, seconds: Self.wait(of: request))
@@ -139,7 +144,7 @@ package final class ServiceClient: Sendable {
         }
         guard answer.isOfService else { throw .store(.foreign) }
         if answer.status == 200 { return .answer(answer.body) }
-        guard let refusal = Refusal(status: answer.status, body: answer.body) else { throw .store(.foreign) }
+        let refusal = try Refusal(status: answer.status, body: answer.body)
         guard refusal.status == .tooManyRequests || refusal.status == .unavailable else {
             return .refused(refusal, date: answer.date)
         }
@@ -272,15 +277,20 @@ private struct Attempts {
     private(set) var id: [UInt8]
     private(set) var count = 0
     private var waited = Duration.zero
-    private let start = ContinuousClock.now
+    private let clock: @Sendable () -> Duration
+    private let start: Duration
 
-    init() throws(TresorError) { id = try randomBytes(RequestStatement.idByteCount) }
+    init(by clock: @escaping @Sendable () -> Duration) throws(TresorError) {
+        self.clock = clock
+        start = clock()
+        id = try randomBytes(RequestStatement.idByteCount)
+    }
 
     /// The time after which to ask again; `nil` for no more.
     func delay(atLeast least: Duration) -> Duration? {
         guard count < Self.most else { return nil }
         let delay = max(least, Self.delays[count])
-        let spent = max(waited, start.duration(to: .now))
+        let spent = max(waited, clock() - start)
         return spent + delay <= Self.time ? delay : nil
     }
 
@@ -300,10 +310,17 @@ extension ServiceOperation {
 }
 
 extension Refusal {
-    /// Reads the refusal of a service; `nil` for a status or a body that is none.
-    fileprivate init?(status: Int, body: [UInt8]) {
-        guard let status = Status(rawValue: status), let error = try? Self.error(body) else { return nil }
-        self.init(status, error)
+    /// Reads the refusal of a service.
+    ///
+    /// - Throws: ``TresorError/unsupported`` for one of another release; ``TresorError/store(_:)`` for a status or a body
+    ///   that is none.
+    fileprivate init(status: Int, body: [UInt8]) throws(TresorError) {
+        guard let status = Status(rawValue: status) else { throw .store(.foreign) }
+        let said: TresorError
+        do throws(TresorError) { said = try Self.error(body) } catch {
+            throw error == .unsupported ? error : .store(.foreign)
+        }
+        self.init(status, said)
     }
 
     /// The error that a store throws for it (SPEC §11).

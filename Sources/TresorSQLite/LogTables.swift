@@ -34,10 +34,29 @@ struct LogTables {
         let last = try Row.fetchOne(
             database, sql: "SELECT sequence, entry FROM entries WHERE tresor = ? ORDER BY sequence DESC LIMIT 1",
             arguments: [change.tresor.digest.data])
-        guard let last else { return change.sequence == 0 && change.previous == nil }
+        guard let last else {
+            return try change.sequence == 0 && change.previous == nil && !isDeleted(change.tresor)
+        }
         let values = Array(last.databaseValues)
         guard change.sequence > 0, let previous = change.previous else { return false }
         return try values[0].blob() == Array((change.sequence - 1).data) && values[1].blob() == previous
+    }
+
+    /// Whether a tresor was deleted: its id stays taken.
+    func isDeleted(_ tresor: TresorID) throws -> Bool {
+        try DatabaseValue.fetchOne(
+            database, sql: "SELECT tresor FROM deleted WHERE tresor = ?", arguments: [tresor.digest.data]) != nil
+    }
+
+    /// Deletes a tresor: its entries, wraps and blobs.
+    func delete(_ tresor: TresorID) throws {
+        for sql in [
+            "INSERT INTO deleted (tresor) VALUES (?) ON CONFLICT (tresor) DO NOTHING",
+            "DELETE FROM entries WHERE tresor = ?", "DELETE FROM wraps WHERE tresor = ?",
+            "DELETE FROM blobs WHERE tresor = ?",
+        ] {
+            try database.execute(sql: sql, arguments: [tresor.digest.data])
+        }
     }
 
     /// Restores an entry of a log that has later entries.

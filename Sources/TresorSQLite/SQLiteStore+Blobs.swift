@@ -10,8 +10,9 @@ extension SQLiteStore {
     public func putBlob(
         _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
     ) async throws(TresorError) {
-        try await connection.write {
-            try BlobTable(database: $0, tresor: tresor).put(part, Data(bytes), of: hash)
+        try await connection.write { database in
+            guard try !LogTables(database: database).isDeleted(tresor) else { return }
+            try BlobTable(database: database, tresor: tresor).put(part, Data(bytes), of: hash)
         }
     }
 

@@ -13,8 +13,8 @@ public import TresorCrypto
 /// Calls that delete overwrite the bytes in the file and empty its write-ahead log. The log cannot be emptied while
 /// another process reads, or without space. The deletion of server shares and kit copies then throws
 /// `TresorError.busy` after 5 seconds, or `TresorError.store(_:)`. The deletion itself is done; repeat it to empty
-/// the log. Deleted wraps may stay in the log until the next such call, because they hold nothing that their receivers
-/// did not have.
+/// the log. Deleted wraps and tresors may stay in the log until the next such call, because they hold nothing that their
+/// receivers did not have.
 ///
 /// Reading needs no write access: this process reads a file or directory in place if it may not write to it, and every
 /// write throws `TresorError.store(_:)` with `readOnly`. A read throws `TresorError.busy` if another process writes
@@ -41,8 +41,10 @@ public final class SQLiteStore: Store {
         do { return try result.get() } catch { throw TresorError(store: error) }
     }
 
-    static func openBlocking(at path: String, creating: Bool) throws -> SQLiteStore {
-        SQLiteStore(try StoreConnection.open(at: path, creating: creating))
+    static func openBlocking(
+        at path: String, creating: Bool, patience: Double = StoreConnection.patience
+    ) throws -> SQLiteStore {
+        SQLiteStore(try StoreConnection.open(at: path, creating: creating, patience: patience))
     }
 }
 
@@ -112,12 +114,20 @@ extension SQLiteStore {
 
     /// Stores wraps. Each replaces the wrap of the same user and epoch.
     public func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
-        try await connection.write { try LogTables(database: $0).put(wraps, in: tresor) }
+        try await connection.write { database in
+            let tables = LogTables(database: database)
+            if try !tables.isDeleted(tresor) { try tables.put(wraps, in: tresor) }
+        }
     }
 
     /// Returns the tresors in which a user id has a wrap, in byte order.
     public func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
         try await connection.read { try LogTables(database: $0).tresors(of: user) }
+    }
+
+    /// Deletes a tresor and overwrites its bytes. Its id stays taken.
+    public func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        try await connection.write(leaving: .nothingIfPossible) { try LogTables(database: $0).delete(tresor) }
     }
 }
 

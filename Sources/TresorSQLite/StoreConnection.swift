@@ -16,8 +16,14 @@ struct StoreConnection: Sendable {
         self.still = still
     }
 
+    /// The seconds that a call waits for another write.
+    static let patience = 5.0
+
     /// Opens a store file, on this thread.
-    static func open(at path: String, creating: Bool) throws -> StoreConnection {
+    static func open(at path: String, creating: Bool, patience: Double = StoreConnection.patience) throws
+        -> StoreConnection
+    {
+        let configuration = Self.configuration(patience: patience)
         // A path that begins with "file:" or is ":memory:" names a file here too.
         let path = path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
         if try !StoreFile.exists(at: path) {
@@ -31,7 +37,7 @@ struct StoreConnection: Sendable {
                 try queue.close()
             }
         } else if let still = StoreFile.still(at: path) {
-            return try openStill(still, at: path)
+            return try openStill(still, at: path, configuration)
         } else {
             StoreFile.sweepSecondName(of: path)
         }
@@ -49,7 +55,9 @@ struct StoreConnection: Sendable {
 
     /// Opens a file on a read-only medium. Without a write-ahead log SQLite needs no index in shared memory beside the
     /// file, which it could not create.
-    private static func openStill(_ still: StoreFile.Still, at path: String) throws -> StoreConnection {
+    private static func openStill(
+        _ still: StoreFile.Still, at path: String, _ configuration: Configuration
+    ) throws -> StoreConnection {
         variadic_sqlite3_understand_uris()
         var configuration = configuration
         configuration.readonly = true
@@ -63,11 +71,11 @@ struct StoreConnection: Sendable {
         return 16 << 20
     }
 
-    private static var configuration: Configuration {
+    private static func configuration(patience: Double) -> Configuration {
         var configuration = Configuration()
         configuration.label = "tresor.store"
         configuration.foreignKeysEnabled = false
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(patience)
         // Without this a failed rollback, possible with a damaged file, would trap.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { try StoreDefence.prepare($0, greatestRow: greatestRow) }

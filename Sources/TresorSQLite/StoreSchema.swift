@@ -11,7 +11,7 @@ import TresorCrypto
 enum StoreSchema {
     /// "TRSR".
     static let applicationID: Int32 = 0x5452_5352
-    static let version: Int32 = 2
+    static let version: Int32 = 3
 
     /// The names of the objects and the SQL that creates them. SQLite keeps both verbatim.
     private static let objects: [(type: String, name: String, table: String, sql: String)] = [
@@ -39,6 +39,10 @@ enum StoreSchema {
                 + "PRIMARY KEY (tresor, hash, part)) STRICT"
         ),
         (
+            "table", "deleted", "deleted",
+            "CREATE TABLE deleted (tresor BLOB NOT NULL PRIMARY KEY) STRICT"
+        ),
+        (
             "table", "halves", "halves",
             "CREATE TABLE halves (user BLOB NOT NULL, device BLOB NOT NULL, half BLOB NOT NULL, "
                 + "key BLOB NOT NULL, "
@@ -52,7 +56,7 @@ enum StoreSchema {
 
     /// The other entries of `sqlite_schema`: the indexes of primary keys and the table of applied migrations.
     private static let implied: [(type: String, name: String, table: String, sql: String?)] =
-        ["cards", "entries", "wraps", "blobs", "halves", "kit_copies", "grdb_migrations"].map {
+        ["cards", "entries", "wraps", "blobs", "deleted", "halves", "kit_copies", "grdb_migrations"].map {
             ("index", "sqlite_autoindex_\($0)_1", $0, nil)
         } + [
             (

@@ -21,10 +21,14 @@ public import TresorCrypto
 public final class DirectoryHome: Home {
     private static let largest = 1 << 30
     private static let largestSecret = 1 << 20
-    private static let patience = Duration.seconds(5)
+    /// How long a home waits for its lock.
+    package static let patience = Duration.seconds(5)
 
     let data: String
     let state: String
+    private let patience: Duration
+    private let clock: @Sendable () -> Duration
+    private let pause: @Sendable () -> Void
     private let swept = Mutex(false)
 
     /// Makes a home in these directories. Opens and creates nothing yet.
@@ -33,8 +37,28 @@ public final class DirectoryHome: Home {
     ///   - data: the directory of the identity, pins, pinned heads, logs and evidence.
     ///   - state: the directory of the device share.
     public init(data: String, state: String) {
+        let start = ContinuousClock.now
         self.data = data
         self.state = state
+        patience = Self.patience
+        clock = { ContinuousClock.now - start }
+        pause = { usleep(10_000) }
+    }
+
+    /// Makes a home that waits for its lock in another way.
+    ///
+    /// - Parameters:
+    ///   - clock: a time that never goes back.
+    ///   - pause: waits before the lock is tried again.
+    package init(
+        data: String, state: String, patience: Duration, clock: @escaping @Sendable () -> Duration = { .zero },
+        pause: @escaping @Sendable () -> Void = {}
+    ) {
+        self.data = data
+        self.state = state
+        self.patience = patience
+        self.clock = clock
+        self.pause = pause
     }
 
     /// Reads an object, at most 1 GiB; `nil` if there is none.
@@ -110,15 +134,30 @@ public final class DirectoryHome: Home {
     /// Runs `body` under a lock on the file `lock`. The lock ends with the process.
     public func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         let lock = try lockFile("lock")
-        let end = ContinuousClock.now + Self.patience
+        let end = clock() + patience
         while try !Self.isLocked(lock) {
-            guard ContinuousClock.now < end else { throw .busy }
-            usleep(10_000)
+            guard clock() < end else { throw .busy }
+            pause()
         }
         try sweep()
         let result = try body()
         _ = consume lock
         return result
+    }
+
+    /// Takes the right to change the key slots, by a lock on the file `slots.lock`. The lock ends with the process.
+    public func slotLock() throws(TresorError) -> SlotLock? {
+        let file = try lockFile("slots.lock")
+        guard try Self.isLocked(file) else { return nil }
+        let held = HeldFile(file)
+        return SlotLock { _ = held }
+    }
+
+    /// A file that stays open as long as somebody holds this.
+    private final class HeldFile: Sendable {
+        private let file: FileDescriptor
+
+        init(_ file: consuming FileDescriptor) { self.file = file }
     }
 
     /// Opens a file whose lock belongs to the open file. It ends with the file or the process, and also works within one
@@ -145,21 +184,6 @@ public final class DirectoryHome: Home {
             guard let opened = try open(directory, creating: false) else { continue }
             try SystemError.asFailed { () throws(SystemError) in try AtomicFile.sweep(opened) }
         }
-    }
-}
-
-extension DirectoryHome: TurnHome {
-    private final class FileTurn: Turn {
-        private let file: FileDescriptor
-
-        init(_ file: consuming FileDescriptor) { self.file = file }
-    }
-
-    /// Takes the turn by a lock on the file `turn`, without waiting; `nil` while another task or process has it.
-    package func takeTurn() throws(TresorError) -> (any Turn)? {
-        let file = try lockFile("turn")
-        guard try Self.isLocked(file) else { return nil }
-        return FileTurn(file)
     }
 }
 

@@ -23,6 +23,7 @@ public actor MemoryStore: Store {
 
     private var cards: [UserID: Card] = [:]
     private var logs: [TresorID: [[UInt8]]] = [:]
+    private var deleted: Set<TresorID> = []
     private var wraps: [Membership: [UInt64: [UInt8]]] = [:]
     private var blobs: [Place: [UInt32: [UInt8]]] = [:]
     private var serverShares: [UserID: [DeviceID: [UInt8]]] = [:]
@@ -65,7 +66,7 @@ public actor MemoryStore: Store {
     /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
     public func append(_ change: LogChange) -> StoreOutcome {
         var log = logs[change.tresor] ?? []
-        guard UInt64(log.count) == change.sequence, log.last == change.previous,
+        guard !deleted.contains(change.tresor), UInt64(log.count) == change.sequence, log.last == change.previous,
             change.blobs.allSatisfy({ $0.bytes != nil || has($0, in: change.tresor) })
         else { return .conflict }
         for blob in change.blobs {
@@ -91,12 +92,21 @@ public actor MemoryStore: Store {
     public func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) { put(wraps, in: tresor) }
 
     private func put(_ new: [StoredWrap], in tresor: TresorID) {
+        guard !deleted.contains(tresor) else { return }
         for wrap in new { wraps[Membership(user: wrap.user, tresor: tresor), default: [:]][wrap.epoch] = wrap.bytes }
     }
 
     /// Returns the tresors in which a user id has a wrap, in byte order.
     public func tresors(of user: UserID) -> [TresorID] {
         wraps.keys.filter { $0.user == user }.map(\.tresor).sorted()
+    }
+
+    /// Deletes a tresor. Its id stays taken.
+    public func deleteTresor(_ tresor: TresorID) {
+        deleted.insert(tresor)
+        logs[tresor] = nil
+        wraps = wraps.filter { $0.key.tresor != tresor }
+        blobs = blobs.filter { $0.key.tresor != tresor }
     }
 
     private func has(_ blob: StoredBlob, in tresor: TresorID) -> Bool {
@@ -107,6 +117,7 @@ public actor MemoryStore: Store {
 
     /// Stores one part of a blob. Replaces a part that is there.
     public func putBlob(_ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID) {
+        guard !deleted.contains(tresor) else { return }
         blobs[Place(tresor: tresor, hash: hash), default: [:]][part] = bytes
     }
 

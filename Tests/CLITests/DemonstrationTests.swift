@@ -106,7 +106,9 @@
 
         func end() async -> Int32 {
             for _ in 0..<6000 where process.isRunning { try? await Task.sleep(for: .milliseconds(100)) }
-            return process.isRunning ? -1 : process.terminationStatus
+            guard process.isRunning else { return process.terminationStatus }
+            Issue.record("it did not end: \(doing(process.processIdentifier)); it said: \(output)")
+            return -1
         }
 
         func says(_ text: String) async -> Bool {
@@ -114,6 +116,7 @@
                 if output.contains(text) { return true }
                 try? await Task.sleep(for: .milliseconds(100))
             }
+            Issue.record("it does not say \(text): \(doing(process.processIdentifier))")
             return false
         }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #if defined(__GLIBC__)
@@ -105,12 +106,15 @@ pid_t probe_spawn(
         if (opened < 0 || ioctl(opened, TIOCSCTTY, 0) < 0) _exit(126);
         close(opened);
     }
-    int given[3] = {input, output, error};
+    int given[3] = {input, output, error}, descriptor = 3;
     // Above what they are moved to, so that none is overwritten before its turn.
     for (int index = 0; index < 3; index++)
         if (given[index] >= 0) given[index] = fcntl(given[index], F_DUPFD, 16);
     for (int index = 0; index < 3; index++) place(given[index], index);
-    for (int descriptor = 3; descriptor < 1024; descriptor++) close(descriptor);
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, 3, ~0U, 0) == 0) descriptor = 1024;
+#endif
+    for (; descriptor < 1024; descriptor++) close(descriptor);
     if (chdir(directory) < 0) _exit(126);
     execve(arguments[0], arguments, environment);
     _exit(127);

@@ -7,6 +7,16 @@ public import Testing
 public enum LongRun {
     /// Whether this is the long run, as `scripts/long` says with `TRESOR_LONG_RUN=1`.
     public static let isOn = ProcessInfo.processInfo.environment["TRESOR_LONG_RUN"] == "1"
+
+    /// What chance in tests begins with: one fixed number in the gate, another one in each long run. `TRESOR_SEED` names
+    /// it.
+    public static let seed: UInt64 = {
+        if let named = ProcessInfo.processInfo.environment["TRESOR_SEED"].flatMap({ UInt64($0) }) { return named }
+        guard isOn else { return 1 }
+        let seed = UInt64.random(in: 0...UInt64(UInt32.max))
+        print("TRESOR_SEED=\(seed)")
+        return seed
+    }()
 }
 
 extension Trait where Self == ConditionTrait {

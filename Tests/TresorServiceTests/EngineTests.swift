@@ -3,6 +3,7 @@
 #if Server
     import Foundation
     import Synchronization
+    import TestSupport
     import Testing
     import TresorCore
     import TresorCrypto
@@ -185,7 +186,9 @@
             await #expect(throws: TresorError.self) { try await engine.read(SQL("SELECT number FROM items")) }
         }
 
-        @Test(arguments: EngineKind.installed) func aReadSeesOneCommittedState(kind: EngineKind) async throws {
+        /// Several readers and a writer at once.
+        @Test(.longRun, arguments: EngineKind.installed) func aReadSeesOneCommittedState(kind: EngineKind) async throws
+        {
             let engine = try await Self.engine(kind)
             _ = try await engine.write([
                 SQL(Self.insert, [.bytes([1]), 0, nil]), SQL(Self.insert, [.bytes([2]), 0, nil]),
@@ -223,6 +226,34 @@
                 try await group.waitForAll()
             }
             await engine.close()
+        }
+
+        /// The write comes between two statements of the read, and is over before the second.
+        @Test(arguments: EngineKind.installed) func aReadSeesNoWriteInItsMiddle(kind: EngineKind) async throws {
+            let database = try TestDatabase(kind)
+            let (engine, other) = (try await database.open(), try await database.open())
+            try await Self.items.migrate(engine)
+            _ = try await engine.write([SQL(Self.insert, [.bytes([1]), 0, nil])])
+            let number = SQL("SELECT number FROM items WHERE item = $1", [.bytes([1])])
+            let (hasRead, isWritten) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            async let reading = other.read { (transaction) throws(TresorError) in
+                let first = try transaction.run(number)
+                hasRead.signal()
+                isWritten.wait()
+                return (first, try transaction.run(number))
+            }
+            try await Cores.apart { hasRead.wait() }
+            let written: [Int]
+            do {
+                defer { isWritten.signal() }
+                written = try await engine.write([SQL("UPDATE items SET number = 1 WHERE item = $1", [.bytes([1])])])
+            }
+            let (first, second) = try await reading
+            #expect(written == [1])
+            #expect(first == [SQLRow([0])] && second == first)
+            #expect(try await engine.read(number) == [SQLRow([1])])
+            await engine.close()
+            await other.close()
         }
 
         @Test(arguments: EngineKind.installed) func aHeldLockIsBusy(kind: EngineKind) async throws {

@@ -3,6 +3,7 @@
 #if Server
     import Dispatch
     import Synchronization
+    import TestSupport
     import Testing
     import TresorCore
     import TresorCrypto
@@ -138,7 +139,7 @@
         }
 
         /// A read of one exchange is not begun, and is a transaction nevertheless.
-        @Test func aReadOfOneExchangeSeesOneState() async throws {
+        @Test(.longRun) func aReadOfOneExchangeSeesOneState() async throws {
             let (engine, other) = try await Self.engines()
             let number = SQL("SELECT number FROM items WHERE item = $1", [.bytes([1])])
             async let reading = other.read { (transaction) throws(TresorError) in

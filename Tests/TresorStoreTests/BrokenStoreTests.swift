@@ -151,6 +151,10 @@ private struct BrokenStore: ForwardingStore {
         try await base.putWraps(wraps, in: tresor)
     }
 
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        if broken != .tresorDeletion { try await base.deleteTresor(tresor) }
+    }
+
     func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
         // Its parts follow one another without end.
         try await base.blob(hash, part: broken == .blobParts ? part % 2 : part, in: tresor)
@@ -172,20 +176,29 @@ private struct BrokenStore: ForwardingStore {
     }
 }
 
-/// A store that compares, waits, and then swaps.
+/// A store that compares and then swaps: the second writer of an entry has compared before the first one swapped.
 private final class RacingStore: ForwardingStore {
-    let base: any Store = MemoryStore()
-    private let logs = Mutex<[TresorID: [[UInt8]]]>([:])
-
-    func entries(of tresor: TresorID, from first: UInt64, limit: Int) -> [[UInt8]] {
-        logs.withLock { Array($0[tresor, default: []].dropFirst(Int(first)).prefix(limit)) }
+    private struct Log {
+        var entries: [[UInt8]] = []
+        /// What the second writer has seen.
+        var stale: [[UInt8]]?
     }
 
-    func append(_ change: LogChange) async -> StoreOutcome {
-        let log = logs.withLock { $0[change.tresor, default: []] }
-        guard UInt64(log.count) == change.sequence, log.last == change.previous else { return .conflict }
-        try? await Task.sleep(for: .milliseconds(20))
-        logs.withLock { $0[change.tresor] = log + [change.entry] }
-        return .done
+    let base: any Store = MemoryStore()
+    private let logs = Mutex<[TresorID: Log]>([:])
+
+    func entries(of tresor: TresorID, from first: UInt64, limit: Int) -> [[UInt8]] {
+        logs.withLock { Array($0[tresor, default: Log()].entries.dropFirst(Int(first)).prefix(limit)) }
+    }
+
+    func append(_ change: LogChange) -> StoreOutcome {
+        logs.withLock { logs in
+            let log = logs[change.tresor, default: Log()]
+            let seen = [log.entries, log.stale].compactMap(\.self)
+                .first { UInt64($0.count) == change.sequence && $0.last == change.previous }
+            guard let seen else { return .conflict }
+            logs[change.tresor] = Log(entries: seen + [change.entry], stale: seen == log.entries ? seen : nil)
+            return .done
+        }
     }
 }

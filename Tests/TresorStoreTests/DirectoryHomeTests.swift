@@ -170,14 +170,36 @@ import TresorCrypto
         #expect(throws: TresorError.failed(.inputOutput)) { try home.replace(.identity, with: [1]) }
     }
 
-    @Test func A107_lockHoldsBetweenTwoHomesAndEndsAtFiveSeconds() async throws {
-        let other = DirectoryHome(data: scratch["deep/data"], state: scratch["state"])
-        let start = ContinuousClock.now
+    /// No time passes but that of the pauses.
+    @Test func A107_lockHoldsBetweenTwoHomesAndEndsAtFiveSeconds() throws {
+        #expect(DirectoryHome.patience == .seconds(5))
+        let waited = Mutex(Duration.zero)
+        let other = DirectoryHome(
+            data: scratch["deep/data"], state: scratch["state"], patience: DirectoryHome.patience,
+            clock: { Duration.seconds(100) + waited.withLock { $0 } },
+            pause: { waited.withLock { $0 += .milliseconds(10) } })
         try home.exclusively { () throws(TresorError) -> Void in
             #expect(throws: TresorError.busy) { try other.exclusively { () throws(TresorError) in } }
         }
-        #expect((.seconds(4.9) ... .seconds(8)).contains(ContinuousClock.now - start))
+        #expect(waited.withLock { $0 } == .seconds(5))
         #expect(try other.exclusively { () throws(TresorError) in 7 } == 7)
+        #expect(waited.withLock { $0 } == .seconds(5))
+    }
+
+    @Test func A107_aLockThatEndsInTimeIsTaken() throws {
+        let directory = scratch["deep/data"]
+        try home.exclusively { () throws(TresorError) in }
+        let held = Mutex(open("\(directory)/lock", O_RDWR))
+        #expect(flock(held.withLock { $0 }, LOCK_EX | LOCK_NB) == 0)
+        let pauses = Mutex(0)
+        let other = DirectoryHome(
+            data: directory, state: scratch["state"], patience: DirectoryHome.patience,
+            pause: {
+                pauses.withLock { $0 += 1 }
+                if pauses.withLock({ $0 }) == 3 { held.withLock { _ = close($0) } }
+            })
+        #expect(try other.exclusively { () throws(TresorError) in 7 } == 7)
+        #expect(pauses.withLock { $0 } == 3)
     }
 
     @Test func A107_lockEndsWithAnError() throws {
@@ -191,17 +213,25 @@ import TresorCrypto
     @Test func A107_manyAtOnceLoseNothing() async throws {
         let paths = (scratch["deep/data"], scratch["state"])
         try home.replace(.heads, with: [0])
-        await withTaskGroup { group in
+        let errors = await withTaskGroup(of: TresorError?.self) { group in
             for _ in 0..<20 {
                 group.addTask {
-                    let home = DirectoryHome(data: paths.0, state: paths.1)
-                    _ = try? home.exclusively { () throws(TresorError) in
-                        let count = try home.read(.heads)?.first ?? 0
-                        try home.replace(.heads, with: [count + 1])
+                    // However long the others take, the clock stands still: nobody's patience ends.
+                    let home = DirectoryHome(
+                        data: paths.0, state: paths.1, patience: DirectoryHome.patience, pause: { sched_yield() })
+                    return await errorOf {
+                        try home.exclusively { () throws(TresorError) in
+                            let count = try home.read(.heads)?.first ?? 0
+                            try home.replace(.heads, with: [count + 1])
+                        }
                     }
                 }
             }
+            var errors: [TresorError?] = []
+            for await error in group { errors.append(error) }
+            return errors
         }
+        #expect(errors.allSatisfy { $0 == nil }, "\(errors)")
         #expect(try home.read(.heads) == [20])
     }
 

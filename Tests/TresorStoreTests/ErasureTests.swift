@@ -2,11 +2,13 @@
 
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import TresorCore
 import TresorCrypto
-import TresorSQLite
 import TresorStore
+
+@testable import TresorSQLite
 
 @Suite struct ErasureTests {
     let scratch: Scratch
@@ -37,13 +39,14 @@ import TresorStore
         let store = try await SQLiteStore.open(at: path, creating: true)
         var kept: [(device: DeviceID, share: [UInt8])] = []
         var deleted: [[UInt8]] = []
+        var dice = SeededGenerator(seed: LongRun.seed)
         for round in 0..<120 {
             guard let device = DeviceID(random(16)) else { continue }
             let share = random(32)
             try await store.putServerShare(share, deviceKey: .zero, user: user(1), device: device)
             kept.append((device, share))
             guard round % 3 == 2 else { continue }
-            let victim = kept.remove(at: .random(in: kept.indices))
+            let victim = kept.remove(at: .random(in: kept.indices, using: &dice))
             #expect(try found([victim.share]).count == 1)
             try await store.deleteServerShares(user: user(1), devices: [victim.device])
             deleted.append(victim.share)
@@ -66,6 +69,7 @@ import TresorStore
 
     @Test func A35_wrapsOfARemovedMemberAreGoneFromTheFile() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
+        var dice = SeededGenerator(seed: LongRun.seed)
         var wraps: [StoredWrap] = []
         for member in UInt8(1)...20 {
             for epoch in UInt64(1)...5 {
@@ -74,10 +78,10 @@ import TresorStore
             }
         }
         let first = LogChange(
-            tresor: tresor(1), sequence: 0, previous: nil, entry: [0], putting: wraps.shuffled())
+            tresor: tresor(1), sequence: 0, previous: nil, entry: [0], putting: wraps.shuffled(using: &dice))
         #expect(try await store.append(first) == .done)
         #expect(try found(wraps.map(\.bytes)).count == wraps.count)
-        let removed = Set(wraps.map(\.user).shuffled().prefix(20))
+        let removed = Set(wraps.map(\.user).shuffled(using: &dice).prefix(20))
         let change = LogChange(
             tresor: tresor(1), sequence: 1, previous: [0], entry: [1],
             putting: wraps.map { StoredWrap(user: $0.user, epoch: 6, bytes: random(1250)) },
@@ -100,7 +104,7 @@ import TresorStore
     }
 
     @Test func A35_aDeletionThatAReaderHoldsUpIsReportedAndMadeUpForByTheNext() async throws {
-        let store = try await SQLiteStore.open(at: path, creating: true)
+        let store = try SQLiteStore.openBlocking(at: path, creating: true, patience: 0.001)
         let share = random(32)
         try await store.putServerShare(share, deviceKey: .zero, user: user(1), device: device(1))
         let reader = try stranger(at: path)
@@ -117,7 +121,7 @@ import TresorStore
     }
 
     @Test func A35_aRemovalThatAReaderHoldsUpIsDoneNevertheless() async throws {
-        let store = try await SQLiteStore.open(at: path, creating: true)
+        let store = try SQLiteStore.openBlocking(at: path, creating: true, patience: 0.001)
         let wrap = StoredWrap(user: user(1), epoch: 1, bytes: random(1200))
         let first = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [0], putting: [wrap])
         #expect(try await store.append(first) == .done)

@@ -87,8 +87,8 @@ import TresorTesting
         let writes = StoreCall.Requirement.allCases.map(StoreCall.init).filter(\.isWrite).map(\.name)
         #expect(
             writes == [
-                "putCard", "append", "restore", "putWraps", "putServerShare", "deleteServerShares", "putKitCopy",
-                "deleteKitCopy", "putBlob", "deleteBlobs",
+                "putCard", "append", "restore", "putWraps", "deleteTresor", "putServerShare", "deleteServerShares",
+                "putKitCopy", "deleteKitCopy", "putBlob", "deleteBlobs",
             ])
     }
 
@@ -107,6 +107,7 @@ import TresorTesting
         _ = try await store.wraps(of: [user], in: tresor, epoch: 1)
         try await store.putWraps([], in: tresor)
         _ = try await store.tresors(of: user)
+        try await store.deleteTresor(tresor)
         try await store.putServerShare([1], deviceKey: .zero, user: user, device: device)
         _ = try await store.serverShare(user: user, device: device)
         try await store.deleteServerShares(user: user, devices: nil)

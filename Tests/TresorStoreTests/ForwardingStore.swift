@@ -65,6 +65,10 @@ extension ForwardingStore {
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
         try await base.tresors(of: user)
     }
+
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        try await base.deleteTresor(tresor)
+    }
 }
 
 /// Server shares and kit copies.

@@ -17,6 +17,7 @@ final class HoardingStore: ForwardingStore {
         case replacedWraps = "a wrap that an entry replaced"
         case deletedBlobs = "a deleted blob"
         case restoredWraps = "a wrap that was restored over"
+        case deletedTresors = "a wrap of a deleted tresor"
     }
 
     private struct Disk {
@@ -100,6 +101,14 @@ final class HoardingStore: ForwardingStore {
     func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
         write { disk in hashes.map { (.deletedBlobs, disk.blobs.removeValue(forKey: $0)) } }
         try await base.deleteBlobs(hashes, in: tresor)
+    }
+
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        write { disk in
+            defer { disk.wraps = [] }
+            return disk.wraps.map { (.deletedTresors, $0.bytes) }
+        }
+        try await base.deleteTresor(tresor)
     }
 
     private static func put(

@@ -2,6 +2,7 @@
 
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import TresorCore
 import TresorCrypto
@@ -18,20 +19,22 @@ import TresorCrypto
     /// A store with something of everything, in one file.
     private func fill() async throws {
         let store = try await SQLiteStore.open(at: path, creating: true)
+        var dice = SeededGenerator(seed: LongRun.seed)
         for id in UInt8(0)..<20 {
-            #expect(try await store.putCard(random(1400), user: user(id), handle: [id], replacing: nil) == .done)
-            let wrap = StoredWrap(user: user(id), epoch: 1, bytes: random(1250))
+            let card = dice.bytes(1400)
+            #expect(try await store.putCard(card, user: user(id), handle: [id], replacing: nil) == .done)
+            let wrap = StoredWrap(user: user(id), epoch: 1, bytes: dice.bytes(1250))
             try await store.putWraps([wrap], in: tresor(1))
-            try await store.putServerShare(random(32), deviceKey: .zero, user: user(id), device: device(1))
+            try await store.putServerShare(dice.bytes(32), deviceKey: .zero, user: user(id), device: device(1))
         }
         var previous: [UInt8]?
         for sequence in UInt64(0)..<8 {
-            let entry = random(3000)
+            let entry = dice.bytes(3000)
             let change = LogChange(tresor: tresor(1), sequence: sequence, previous: previous, entry: entry)
             #expect(try await store.append(change) == .done)
             previous = entry
         }
-        try await store.putKitCopy(random(6000), locator: digest(1))
+        try await store.putKitCopy(dice.bytes(6000), locator: digest(1))
     }
 
     /// Uses all of a store; what it hands out need not be true.
@@ -164,20 +167,22 @@ import TresorCrypto
     @Test func A108_flippedBitsNeverTrap() async throws {
         try await fill()
         let whole = try bytes(at: path)
+        var dice = SeededGenerator(seed: LongRun.seed)
         var places = Array(0..<100)
         for page in stride(from: 0, to: whole.count, by: 4096) {
             places += [0, 1, 3, 4, 5, 6, 7, 8, 9, 10].map { page + $0 }
-            places += (0..<2).map { _ in page + .random(in: 0..<4096) }
+            places += (0..<2).map { _ in page + Int.random(in: 0..<4096, using: &dice) }
         }
         var refused = 0
         for place in places where place < whole.count {
             var damaged = whole
-            damaged[place] ^= 1 << UInt8.random(in: 0..<8)
+            damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &dice)
             try write(damaged, to: path)
             try? FileManager.default.removeItem(atPath: path + "-wal")
             try? FileManager.default.removeItem(atPath: path + "-shm")
             let error = await errorOf { try await exercise() }
-            requireStoreError(error, "\(whole[place]) at \(place) became \(damaged[place])")
+            requireStoreError(
+                error, "TRESOR_SEED=\(LongRun.seed): \(whole[place]) at \(place) became \(damaged[place])")
             if error != nil { refused += 1 }
         }
         #expect(refused > 50)
@@ -204,6 +209,25 @@ import TresorCrypto
             _ = try await store.putCard(random(16 << 20), user: user(2), handle: [2], replacing: nil)
         }
         #expect(error == .store(.damaged))
+        try await addHugeRows()
+        await expectHugeRowsRefused(by: store)
+        #expect(try await store.card(of: user(1)) != nil)
+    }
+
+    /// The memory is that of a process of its own.
+    @Test(.longRun) func A214_aHugeRowTakesNoMemory() async {
+        await #expect(processExitsWith: .success) {
+            let tests = try HostileStoreFileTests()
+            let store = try await SQLiteStore.open(at: tests.path, creating: true)
+            try await tests.addHugeRows()
+            let before = tests.greatestMemory
+            await tests.expectHugeRowsRefused(by: store)
+            #expect(tests.greatestMemory - before < 150 << 20)
+        }
+    }
+
+    /// Writes rows that are greater than any that a store accepts.
+    private func addHugeRows() async throws {
         try await stranger(at: path).write { database in
             for (sql, first) in [
                 ("INSERT INTO entries VALUES (?, x'0000000000000000', zeroblob(200000000))", tresor(1).digest),
@@ -212,13 +236,13 @@ import TresorCrypto
                 ("INSERT INTO kit_copies VALUES (?, zeroblob(17000000))", digest(1)),
             ] { try database.execute(sql: sql, arguments: [Data(first.bytes)]) }
         }
-        let before = greatestMemory
+    }
+
+    private func expectHugeRowsRefused(by store: SQLiteStore) async {
         #expect(await errorOf { _ = try await store.entries(of: tresor(1), from: 0, limit: 256) } == .store(.damaged))
         #expect(await errorOf { _ = try await store.card(of: user(2)) } == .store(.damaged))
         #expect(await errorOf { _ = try await store.cards(handle: [2]) } == .store(.damaged))
         #expect(await errorOf { _ = try await store.kitCopy(locator: digest(1)) } == .store(.damaged))
-        #expect(greatestMemory - before < 150 << 20)
-        #expect(try await store.card(of: user(1)) != nil)
     }
 
     /// The most bytes that this process ever had in memory.

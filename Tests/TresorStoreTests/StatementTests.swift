@@ -42,6 +42,7 @@ import TresorCrypto
         #expect(try await store.blobs([digest(1), digest(2)], in: tresor(1)) == [[1, 2], [3]])
         #expect(try await store.blob(digest(1), part: 0, in: tresor(1)) == [1, 2])
         try await store.deleteBlobs([digest(1)], in: tresor(1))
+        try await store.deleteTresor(tresor(1))
         let chain = random(1400)
         for _ in 0..<2 { #expect(try await store.putCard(chain, user: user(1), handle: [1], replacing: nil) == .done) }
         #expect(try await store.putCard([1], user: user(2), handle: [1], replacing: nil) == .conflict)
@@ -64,7 +65,10 @@ import TresorCrypto
         "PRAGMA query_only = 0", "PRAGMA query_only = 1", "PRAGMA user_version",
         "SELECT tbl_name FROM sqlite_schema LIMIT 3",
         "SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?",
-        "DELETE FROM blobs WHERE tresor = ? AND hash = ?",
+        "DELETE FROM blobs WHERE tresor = ? AND hash = ?", "DELETE FROM blobs WHERE tresor = ?",
+        "DELETE FROM entries WHERE tresor = ?", "DELETE FROM wraps WHERE tresor = ?",
+        "INSERT INTO deleted (tresor) VALUES (?) ON CONFLICT (tresor) DO NOTHING",
+        "SELECT tresor FROM deleted WHERE tresor = ?",
         "INSERT INTO blobs (tresor, hash, part, bytes) VALUES (?, ?, ?, ?) "
             + "ON CONFLICT (tresor, hash, part) DO UPDATE SET bytes = excluded.bytes",
         "SELECT COUNT(*), MAX(part), SUM(LENGTH(bytes)) FROM blobs WHERE tresor = ? AND hash = ?",

@@ -9,6 +9,7 @@ import Synchronization
 /// A home that keeps nothing.
 package final class VolatileHome: Home {
     private let objects = Mutex<[HomeObject: [UInt8]]>([:])
+    private let slots = SlotMutex()
 
     package init() {}
 
@@ -27,4 +28,6 @@ package final class VolatileHome: Home {
     package func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         try body()
     }
+
+    package func slotLock() -> SlotLock? { slots.lock() }
 }

@@ -43,6 +43,8 @@ struct ExportedStore: Store, BloblessStore {
         export.wraps.contains { $0.user == user } ? [export.tresor] : []
     }
 
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) { throw Self.keepsNothing }
+
     func putServerShare(
         _ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID
     ) async throws(TresorError) {

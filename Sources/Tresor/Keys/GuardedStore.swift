@@ -74,6 +74,10 @@ struct GuardedStore: Store {
         try await guarded { () async throws(TresorError) in try await base.tresors(of: user) }
     }
 
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        try await guarded { () async throws(TresorError) in try await base.deleteTresor(tresor) }
+    }
+
     func putBlob(
         _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
     ) async throws(TresorError) {

@@ -20,4 +20,6 @@ struct LockedHome: Home {
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         throw .usage(.locked)
     }
+
+    func slotLock() throws(TresorError) -> SlotLock? { throw .usage(.locked) }
 }

@@ -10,7 +10,7 @@ package import TresorCrypto
 /// home's lock everything is read again, and a write ends the readings before it, as the reading of a secret does: a
 /// device's slot is written before its share, so the identity file must be no older than the share. Secrets are never
 /// held.
-package final class SteadyHome: TurnHome {
+package final class SteadyHome: Home {
     private struct Reading: Sendable {
         let bytes: [UInt8]?
         let time: Duration
@@ -78,9 +78,9 @@ package final class SteadyHome: TurnHome {
         }
     }
 
-    package func takeTurn() throws(TresorError) -> (any Turn)? {
+    package func slotLock() throws(TresorError) -> SlotLock? {
         defer { forget() }
-        return try home.turn()
+        return try home.slotLock()
     }
 
     private func forget() {

@@ -117,7 +117,7 @@ package struct LogArchive: Sendable {
     @discardableResult
     func remember(_ state: LogState, _ fresh: FreshEntries, known: LogState?) async throws(TresorError) -> Bool {
         guard known?.head != state.head else {
-            if client.storeName != nil, notedStores()[state.tresor] == nil {
+            if isNewStore(of: state.tresor) {
                 try? await Cores.apart { () throws(TresorError) in
                     try home.exclusively { () throws(TresorError) in try noteStore(of: state.tresor) }
                 }

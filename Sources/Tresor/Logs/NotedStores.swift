@@ -3,41 +3,59 @@
 package import TresorCore
 package import TresorCrypto
 
-/// The store where this home first saw each tresor (SPEC §8.5): 10 bytes, then 34 and a name for each tresor.
+/// The stores that have shown this home the pinned head of each tresor (SPEC §8.5): 10 bytes, then 34 and a name for each
+/// tresor and store.
 ///
-/// Another store need not have the tresor. The noted one must go on showing it.
+/// Another store need not have the tresor. Each noted one must go on showing it.
 package struct NotedStores: Hashable, Sendable {
-    private(set) var stores: [TresorID: StoreName] = [:]
+    private var stores: [TresorID: Set<StoreName>] = [:]
 
     package init() {}
 
-    /// Decodes the noted stores; the tresor ids must rise strictly.
+    /// Decodes the noted stores; the tresor ids, and behind them the names, must rise strictly.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.notedStores)
-        stores = try decoder.rows { (decoder) throws(TresorError) in
+        var last: (tresor: TresorID, store: StoreName)?
+        while decoder.remaining > 0 {
+            let tresor = TresorID(try decoder.digest())
             guard let store = StoreName(try decoder.vector16(1...StoreName.maximumByteCount)) else { throw .altered }
-            return store
+            if let last, tresor < last.tresor || tresor == last.tresor && store <= last.store { throw .altered }
+            last = (tresor, store)
+            stores[tresor, default: []].insert(store)
         }
     }
 
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.notedStores)
-        encoder.rows(stores) { $0.vector16($1.bytes) }
+        for tresor in stores.keys.sorted() {
+            for store in self[tresor] {
+                encoder.digest(tresor.digest)
+                encoder.vector16(store.bytes)
+            }
+        }
         return encoder.bytes
     }
 
-    package subscript(tresor: TresorID) -> StoreName? {
-        get { stores[tresor] }
-        set { stores[tresor] = newValue }
+    /// The stores of a tresor, by their names.
+    package subscript(tresor: TresorID) -> [StoreName] { stores[tresor, default: []].sorted() }
+
+    /// Notes a store.
+    ///
+    /// - Returns: `false` for one that is noted already.
+    package mutating func note(_ store: StoreName, of tresor: TresorID) -> Bool {
+        stores[tresor, default: []].insert(store).inserted
     }
+
+    /// Forgets the stores of a tresor.
+    package mutating func forget(_ tresor: TresorID) { stores[tresor] = nil }
 }
 
 extension LogArchive {
-    /// Reads the stores where this home first saw its tresors. An object that does not decode counts as none: then
+    /// Reads the stores that have shown this home its tresors. An object that does not decode counts as none: then
     /// silence is a finding in every store.
     func notedStores() -> NotedStores {
         guard let bytes = try? client.home.read(.notedStores) else { return NotedStores() }
@@ -47,25 +65,29 @@ extension LogArchive {
         return stores ?? NotedStores()
     }
 
-    /// Returns the other store where this home first saw a tresor; `nil` if it was this one, or if none is noted.
+    /// Returns another store that has shown a tresor to this home; `nil` if this one did, or if none is noted.
     package func otherStore(of tresor: TresorID) -> StoreName? {
-        guard let here = client.storeName, let noted = notedStores()[tresor], noted != here else { return nil }
-        return noted
+        guard let here = client.storeName else { return nil }
+        let noted = notedStores()[tresor]
+        return noted.contains(here) ? nil : noted.first
     }
 
-    /// Whether this store shows nothing of a tresor that the home first saw in another one.
+    /// Whether this store shows nothing of a tresor, which others have shown to this home and this one never did.
     func isElsewhere(_ tresor: TresorID) async throws(TresorError) -> Bool {
         guard otherStore(of: tresor) != nil else { return false }
         return try await client.store.entries(of: tresor, from: 0, limit: 1).isEmpty
     }
 
-    /// Notes this store as the one where the home first saw a tresor, unless one is noted. The caller holds the home's
-    /// lock.
+    /// Whether this store has a name and is not noted yet for a tresor.
+    func isNewStore(of tresor: TresorID) -> Bool {
+        client.storeName.map { !notedStores()[tresor].contains($0) } ?? false
+    }
+
+    /// Notes that this store has shown the pinned head of a tresor. The caller holds the home's lock.
     func noteStore(of tresor: TresorID) throws(TresorError) {
         guard let here = client.storeName else { return }
         var noted = notedStores()
-        guard noted[tresor] == nil else { return }
-        noted[tresor] = here
+        guard noted.note(here, of: tresor) else { return }
         try client.home.replace(.notedStores, with: noted.bytes)
     }
 }

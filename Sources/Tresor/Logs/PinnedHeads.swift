@@ -3,7 +3,7 @@
 import TresorCore
 package import TresorCrypto
 
-/// The highest verified head of each tresor, which only rises: 18 bytes, then 72 for each tresor (SPEC §9.8).
+/// The highest verified head of each tresor, which only rises until the tresor is deleted: 18 bytes, then 72 for each tresor (SPEC §9.8).
 package struct PinnedHeads: Hashable, Sendable {
     private(set) var heads: [TresorID: Head] = [:]
     /// The latest time of an entry by this home's own identity in those logs; 0 for none (SPEC §8.3).
@@ -36,6 +36,9 @@ package struct PinnedHeads: Hashable, Sendable {
     }
 
     subscript(tresor: TresorID) -> Head? { heads[tresor] }
+
+    /// Forgets the head of a tresor that was deleted. The times of this home's own entries stay.
+    mutating func forget(_ tresor: TresorID) { heads[tresor] = nil }
 
     /// Raises a head to that of a state which contains the present one.
     ///

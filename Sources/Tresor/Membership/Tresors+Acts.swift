@@ -85,6 +85,7 @@ extension Tresors {
     private func checkApprovers(_ chains: [CardChain], in state: LogState) throws(TresorError) {
         guard chains.count <= Approver.maximumCount else { throw .usage(.tooManyApprovers) }
         guard Set(chains.map(\.user)).count == chains.count else { throw .usage(.namedTwice) }
+        guard state.hasRoom(for: chains.map(\.user)) else { throw .usage(.tooManyPeople) }
         for chain in chains {
             guard !state.isIn(chain.user) else { throw .usage(.approver) }
             guard state.chain(of: chain.user).map({ chain.extends($0) }) ?? true else { throw .forked }
@@ -150,7 +151,9 @@ extension Tresors {
         effect.waits = !effect.admitted.isEmpty && !state.approvers.isEmpty
         let count = effect.remaining + effect.admitted.count
         if !effect.waits { effect.remaining = count }
-        guard count + state.waiting.count <= LogState.maximumMemberCount else { throw .usage(.tooManyPeople) }
+        guard count + state.waiting.count <= LogState.maximumMemberCount, state.hasRoom(for: effect.admitted) else {
+            throw .usage(.tooManyPeople)
+        }
         if fromNow, !effect.admitted.isEmpty { effect.epoch = state.epoch + 1 }
     }
 

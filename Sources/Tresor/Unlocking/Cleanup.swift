@@ -42,73 +42,48 @@ package struct Cleanup: Sendable {
     /// Finishes an interrupted change of the key slots (SPEC §8.4). Needs no secret and may be repeated.
     ///
     /// It deletes old kit copies and the server shares of removed devices from the store. It destroys a device share
-    /// here that belongs to no slot.
+    /// here that belongs to no slot. Where another task or process has the slot lock, its change is under way and not
+    /// interrupted, and this does nothing.
     ///
     /// A service deletes for the person, and for a device its own server share. Without a session, what it refuses stays
     /// in the journal for the next one.
     ///
+    /// - Parameter device: the device in whose name a service is asked, with its share destroyed already.
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be reached; the journal then keeps what is left to do.
-    @concurrent package func finish() async throws(TresorError) {
-        guard try isNeeded() else { return }
-        try await client.changingSlots { () async throws(TresorError) in try await finishInTurn() }
+    @concurrent package func finish(as device: DeviceShare? = nil) async throws(TresorError) {
+        guard try isNeeded(), let lock = try home.slotLock() else { return }
+        try await client.uninterrupted { () async throws(TresorError) in try await finishLocked(as: device) }
+        _ = consume lock
     }
 
-    /// Does what ``finish()`` does, unless another task or process changes the key slots: that one finishes what it began.
-    @concurrent package func finishIfFree() async throws(TresorError) {
-        guard try isNeeded(), let turn = try home.turn() else { return }
-        try await client.uninterrupted { () async throws(TresorError) in try await finishInTurn() }
-        _ = consume turn
-    }
-
-    /// Does what ``finish()`` does, for a change of the key slots that has the turn.
-    func finishInTurn() async throws(TresorError) {
-        try destroyOrphanedShare()
+    /// Does what ``finish()`` does, for a change that has the slot lock. What the journal notes was then interrupted.
+    func finishLocked() async throws(TresorError) {
+        if try orphanedShareID() != nil { try home.delete(.deviceShare) }
         let noted = try journal()
         guard !noted.isEmpty else { return }
+        let (present, remembered) = (presentSlots(), try readableShareID())
         var deleted = CleanupJournal()
-        // Another process may put a recorded object into use; each is checked again just before it is deleted.
-        for kit in noted.kits {
-            let present = try home.exclusively { () throws(TresorError) in presentSlots() }
-            guard present.user == kit.user, present.kit != kit.locator else { continue }
-            // Without the copy, a deletion could take one that another process is putting, and nobody could put it back.
-            guard let copy = try await store.kitCopy(locator: kit.locator) else {
+        for kit in noted.kits where present.user == kit.user && present.kit != kit.locator {
+            if try await isDone({ () async throws(TresorError) in
+                try await store.deleteKitCopy(locator: kit.locator)
+            }) {
                 deleted.kits.insert(kit)
-                continue
-            }
-            guard
-                try await isDone({ () async throws(TresorError) in
-                    try await store.deleteKitCopy(locator: kit.locator)
-                })
-            else { continue }
-            deleted.kits.insert(kit)
-            // In a home without turns, another process may have put the kit into use between the look and the deletion.
-            if try home.exclusively({ () throws(TresorError) in presentSlots().kit == kit.locator }) {
-                try await store.putKitCopy(copy, locator: kit.locator)
             }
         }
-        for device in noted.devices {
-            let isHere = try home.exclusively { () throws(TresorError) in try readableShareID() == device.id }
-            if !isHere,
-                try await isDone({ () async throws(TresorError) in
-                    try await store.deleteServerShares(user: device.user, devices: [device.id])
-                })
-            {
+        for device in noted.devices where device.id != remembered {
+            if try await isDone({ () async throws(TresorError) in
+                try await store.deleteServerShares(user: device.user, devices: [device.id])
+            }) {
                 deleted.devices.insert(device)
             }
         }
         try clear(deleted, of: noted)
     }
 
-    /// Does what ``finish()`` does, in the name of a device whose share is already destroyed; of nobody if `nil`.
-    @concurrent package func finish(as device: DeviceShare?) async throws(TresorError) {
-        guard try isNeeded() else { return }
-        try await client.changingSlots { () async throws(TresorError) in try await finishInTurn(as: device) }
-    }
-
-    /// Does what ``finish(as:)`` does, for a change of the key slots that has the turn.
-    func finishInTurn(as device: DeviceShare?) async throws(TresorError) {
-        guard let device else { return try await finishInTurn() }
-        try await Speaker.device(device).call { () async throws(TresorError) in try await finishInTurn() }
+    /// Does what ``finishLocked()`` does, in the name of a device whose share is already destroyed; of nobody if `nil`.
+    func finishLocked(as device: DeviceShare?) async throws(TresorError) {
+        guard let device else { return try await finishLocked() }
+        try await Speaker.device(device).call { () async throws(TresorError) in try await finishLocked() }
     }
 
     /// Makes a deletion; `false` where a service refuses it without a session.
@@ -168,39 +143,16 @@ package struct Cleanup: Sendable {
     }
 
     /// Whether there is anything to finish. A home that was never made is not made for this.
-    private func isNeeded() throws(TresorError) -> Bool {
+    func isNeeded() throws(TresorError) -> Bool {
         guard try journal().isEmpty else { return true }
         return try orphanedShareID() != nil
     }
 
     /// Returns the device of the device share here if that belongs to no slot of the identity file.
-    private func orphanedShareID() throws(TresorError) -> DeviceID? {
+    func orphanedShareID() throws(TresorError) -> DeviceID? {
         // The slot is written before the share, so the share is read first.
         guard let id = try? readableShareID(), let slots = presentSlots().slots else { return nil }
         return try home.read(.identity) == nil || slots.contains(id) ? nil : id
-    }
-
-    /// Destroys the device share here if it belongs to no slot of the identity file.
-    private func destroyOrphanedShare() throws(TresorError) {
-        guard try orphanedShareID() != nil else { return }
-        // What is destroyed is decided on what is read under the lock.
-        try home.exclusively { () throws(TresorError) in
-            guard try orphanedShareID() != nil else { return }
-            try home.delete(.deviceShare)
-        }
-    }
-
-    /// Destroys the share of `device` here, if the device has no slot any more and the journal notes that it ends.
-    ///
-    /// - Returns: whether the device has no slot and ends.
-    func destroyShare(ofEndingDevice device: DeviceID) throws(TresorError) -> Bool {
-        try home.exclusively { () throws(TresorError) in
-            guard presentSlots().slots?.contains(device) == false, try endingDevicesBlocking().contains(device) else {
-                return false
-            }
-            if try readableShareID() == device { try home.delete(.deviceShare) }
-            return true
-        }
     }
 
     func journal() throws(TresorError) -> CleanupJournal {
@@ -226,27 +178,11 @@ package struct Cleanup: Sendable {
     }
 
     func unnote(_ finished: CleanupJournal) throws(TresorError) {
-        try home.exclusively { () throws(TresorError) in try remove(finished) }
-    }
-
-    /// Removes from the journal the device whose share is here, with its slot.
-    ///
-    /// - Returns: `false`, and nothing is removed, if another process has ended that device.
-    func unnotePresent(_ device: CleanupJournal.Device) throws(TresorError) -> Bool {
         try home.exclusively { () throws(TresorError) in
-            guard try readableShareID() == device.id else { return false }
-            var finished = CleanupJournal()
-            (finished.devices, finished.slots) = ([device], [device.id])
-            try remove(finished)
-            return true
+            var rest = try journal()
+            rest.subtract(finished)
+            try replaceJournal(with: rest)
         }
-    }
-
-    /// Removes from the journal; call it under the home's lock.
-    private func remove(_ finished: CleanupJournal) throws(TresorError) {
-        var rest = try journal()
-        rest.subtract(finished)
-        try replaceJournal(with: rest)
     }
 
     func replaceJournal(with rest: CleanupJournal) throws(TresorError) {

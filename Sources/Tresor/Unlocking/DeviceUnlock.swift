@@ -42,31 +42,30 @@ public struct DeviceUnlock: Sendable {
     ///
     /// - Throws: ``TresorError/notFound`` when the device is not trusted, or its removal was interrupted.
     ///   ``TresorError/noAccess`` when the store has no server share, or the slot is gone or expired.
-    ///   ``TresorError/altered`` when the two shares do not belong together. ``TresorError/busy`` when other processes
-    ///   keep replacing the device share.
+    ///   ``TresorError/altered`` when the two shares do not belong together.
     @concurrent public func unlock() async throws(TresorError) -> Session {
-        for _ in 0..<Self.attemptCount {
-            // A slot is written before its device share, so the share is read first.
-            guard let share = try share() else { throw .notFound }
-            do throws(TresorError) {
-                return try await unlock(with: share)
-            } catch {
-                // Another process may have ended this share meanwhile, or put a new one in its place.
-                guard error == .noAccess, try self.share()?.id != share.id else { throw error }
-            }
+        // The slot is written before the device share, so the share is read first.
+        guard let share = try share() else { throw .notFound }
+        do throws(TresorError) {
+            return try await unlock(with: share)
+        } catch {
+            guard error == .noAccess || error == .notFound else { throw error }
+            // Another process may have ended this device in between, or remembered it anew.
+            guard let present = try self.share() else { throw .notFound }
+            guard present.id != share.id else { throw error }
+            return try await unlock(with: present)
         }
-        throw .busy
     }
-
-    /// The number of shares that other processes may put here while one is tried.
-    private static let attemptCount = 8
 
     private func unlock(with share: DeviceShare) async throws(TresorError) -> Session {
         let file = try client.identityFileBlocking()
         if !file.devices.contains(where: { $0.id == share.id }),
-            try client.cleanup.endingDevicesBlocking().contains(share.id),
-            try client.cleanup.destroyShare(ofEndingDevice: share.id)
+            try client.cleanup.endingDevicesBlocking().contains(share.id)
         {
+            if let lock = try home.slotLock() {
+                if try client.cleanup.orphanedShareID() == share.id { try home.delete(.deviceShare) }
+                _ = consume lock
+            }
             throw .notFound
         }
         let kept = try await Speaker.device(share).call { () async throws(TresorError) in
@@ -89,35 +88,40 @@ public struct DeviceUnlock: Sendable {
     /// Destroys this device's share, then the server share. Needs no password and may be repeated.
     ///
     /// - Throws: ``TresorError/store(_:)`` when the server share could not be deleted. The device share is gone
-    ///   nevertheless; repeat the call to delete the server share.
+    ///   nevertheless; repeat the call to delete the server share. ``TresorError/busy`` while another change of the key
+    ///   slots goes on for longer than a minute.
     @concurrent public func forget() async throws(TresorError) {
         try Cancellation.check()
-        try await client.uninterrupted { () async throws(TresorError) in
-            try await client.cleanup.finish(as: try destroyShareBlocking())
-        }
+        guard try isForgettable() else { return }
+        try await client.changingSlots { () async throws(TresorError) in try await forgetLocked() }
     }
 
-    /// Does what ``forget()`` does, for a change of the key slots that has the turn.
-    func forgetInTurn() async throws(TresorError) {
-        try await client.cleanup.finishInTurn(as: try destroyShareBlocking())
+    /// Does what ``forget()`` does, for a change that has the slot lock.
+    func forgetLocked() async throws(TresorError) {
+        try await client.cleanup.finishLocked(as: try destroyShareLocked())
     }
 
     /// Destroys only this device's share, and records in the cleanup journal that the server share must follow. For a
     /// store that cannot be reached.
     ///
-    /// Both happen in one step: another process sees both or neither.
-    @concurrent package func destroyShare() async throws(TresorError) {
-        try await Cores.apart { () throws(TresorError) in _ = try destroyShareBlocking() }
-    }
-
-    /// Does what ``destroyShare()`` does, on the calling thread.
+    /// Both happen in one step: a process that is killed leaves both or neither.
     ///
     /// - Returns: the share that was destroyed, with which a service lets the device delete its server share; `nil` if
     ///   there was none that decodes.
-    @discardableResult package func destroyShareBlocking() throws(TresorError) -> DeviceShare? {
-        // A home that does not exist is not created for this.
-        do throws(TresorError) { guard try isRememberedBlocking() else { return nil } } catch {}
-        return try home.exclusively { () throws(TresorError) in
+    /// - Throws: ``TresorError/busy`` while another change of the key slots goes on for longer than a minute.
+    @discardableResult @concurrent package func destroyShare() async throws(TresorError) -> DeviceShare? {
+        guard try isForgettable() else { return nil }
+        return try await client.changingSlots { () async throws(TresorError) in try destroyShareLocked() }
+    }
+
+    /// Whether there is a device share, or something to finish. A home that does not exist is not made for this.
+    private func isForgettable() throws(TresorError) -> Bool {
+        if (try? isRememberedBlocking()) ?? true { return true }
+        return try client.cleanup.isNeeded()
+    }
+
+    private func destroyShareLocked() throws(TresorError) -> DeviceShare? {
+        try home.exclusively { () throws(TresorError) in
             let destroyed = try? share()
             if let share = destroyed {
                 var left = CleanupJournal()

@@ -58,34 +58,32 @@ public struct IdentityRenewal: Sendable {
     @concurrent public func renew(
         password: borrowing Password, cost: Argon2id.Cost = .standard, kit: consuming RecoveryKit?
     ) async throws(TresorError) -> Session {
-        guard let present = try client.home.read(.identity) else { throw .notFound }
-        let file = try IdentityFile(present)
-        guard file.chain == identity.chain else { throw .busy }
+        guard try client.identityFileBlocking().chain == identity.chain else { throw .busy }
         try await check()
         let time = client.clock()
         let (next, sealed) = try identity.renewCard(time: time)
         let slot = try await HeldPassword.slot(of: next, password: password, cost: cost, time: time)
-        var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
-        var left = CleanupJournal()
-        left.kits = Set(file.kitLocator.map { [CleanupJournal.Kit(user: identity.user, locator: $0)] } ?? [])
-        left.devices = Set(file.devices.map { CleanupJournal.Device(user: identity.user, id: $0.id) })
-        left.generations = [next.generation]
-        var kitCopy: (copy: IdentityFile, locator: Hash256)?
-        if let kit {
-            let slot = try Slot.kit(of: next, kit: kit, time: time)
-            kitCopy = (try renewed.copy(for: slot, identity: next), try kit.locator())
-            renewed = try renewed.settingKit(slot, identity: next)
-        }
-        try await client.changingSlots { [kitCopy, renewed, left] () async throws(TresorError) in
-            if let (copy, locator) = kitCopy {
+        var kitSlot: (slot: Slot, locator: Hash256)?
+        if let kit { kitSlot = (try Slot.kit(of: next, kit: kit, time: time), try kit.locator()) }
+        try await client.changingSlots { [kitSlot] () async throws(TresorError) in
+            guard let present = try client.home.read(.identity) else { throw .notFound }
+            let file = try IdentityFile(present)
+            guard file.chain == identity.chain else { throw .busy }
+            var renewed = try IdentityFile(of: next, previous: [sealed] + file.previous, slots: [slot])
+            var left = CleanupJournal()
+            left.kits = Set(file.kitLocator.map { [CleanupJournal.Kit(user: identity.user, locator: $0)] } ?? [])
+            left.devices = Set(file.devices.map { CleanupJournal.Device(user: identity.user, id: $0.id) })
+            left.generations = [next.generation]
+            if let (slot, locator) = kitSlot {
                 try session.unlocking.note(kits: [locator])
-                try await session.unlocking.put(copy, at: locator)
+                try await session.unlocking.put(try renewed.copy(for: slot, identity: next), at: locator)
+                renewed = try renewed.settingKit(slot, identity: next)
             }
             try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
             try client.home.delete(.deviceShare)
             do throws(TresorError) {
                 try await client.store.deleteServerShares(user: identity.user, devices: nil)
-                try await client.cleanup.finishInTurn()
+                try await client.cleanup.finishLocked()
             } catch {
                 // A service knows the next generation already, where another process resumes this renewal. That process
                 // deletes what the journal names.

@@ -46,7 +46,7 @@ public struct SlotChanges: Sendable {
         to password: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) {
         let slot = try await HeldPassword.slot(of: identity, password: password, cost: cost, time: client.clock())
-        try await Cores.apart { () throws(TresorError) in
+        try await client.changingSlots { () async throws(TresorError) in
             try rewrite { (file) throws(TresorError) in try file.settingPassword(slot, identity: identity) }
         }
     }
@@ -65,7 +65,7 @@ public struct SlotChanges: Sendable {
             try rewrite { (file) throws(TresorError) in
                 try file.removing(file.devices.map(\.id), identity: identity).settingPassword(slot, identity: identity)
             }
-            try await client.cleanup.finishInTurn()
+            try await client.cleanup.finishLocked()
         }
     }
 
@@ -87,26 +87,18 @@ public struct SlotChanges: Sendable {
     ///
     /// - Throws: ``TresorError/store(_:)`` when the store does not accept the copy; the old kit then stays valid.
     @concurrent public func setKit(_ kit: borrowing RecoveryKit) async throws(TresorError) {
-        let file = try client.identityFileBlocking()
-        guard file.chain == identity.chain else { throw .busy }
         let locator = try kit.locator()
-        guard file.kitLocator != locator else { return try await client.cleanup.finish() }
         let slot = try Slot.kit(of: identity, kit: kit, time: client.clock())
-        let copy = try file.copy(for: slot, identity: identity)
         try Cancellation.check()
         try await client.changingSlots { () async throws(TresorError) in
-            try note(kits: [locator, file.kitLocator])
-            try await put(copy, at: locator)
-            var replaced: Hash256?
-            try rewrite { (file) throws(TresorError) in
-                replaced = file.kitLocator
-                return try file.settingKit(slot, identity: identity)
+            let file = try client.identityFileBlocking()
+            guard file.chain == identity.chain else { throw .busy }
+            if file.kitLocator != locator {
+                try note(kits: [locator, file.kitLocator])
+                try await put(try file.copy(for: slot, identity: identity), at: locator)
+                try rewrite { (file) throws(TresorError) in try file.settingKit(slot, identity: identity) }
             }
-            try note(kits: [replaced])
-            try await put(copy, at: locator)
-            try await client.cleanup.finishInTurn()
-            // A cleanup between the steps may have taken this kit for an interrupted one, and deleted its copy.
-            try await put(copy, at: locator)
+            try await client.cleanup.finishLocked()
         }
     }
 
@@ -115,7 +107,7 @@ public struct SlotChanges: Sendable {
     @concurrent package func setUnsentKit(_ kit: borrowing RecoveryKit) async throws(TresorError) {
         let locator = try kit.locator()
         let slot = try Slot.kit(of: identity, kit: kit, time: client.clock())
-        try await Cores.apart { () throws(TresorError) in
+        try await client.changingSlots { () async throws(TresorError) in
             try rewrite { (file) throws(TresorError) in
                 file.kitLocator == locator ? file : try file.settingKit(slot, identity: identity)
             }
@@ -135,8 +127,11 @@ public struct SlotChanges: Sendable {
 
     /// Restores the copy that the kit opens from the identity file, as a store may have lost it.
     @concurrent package func restoreKitCopy() async throws(TresorError) {
-        guard let (locator, copy) = try kitCopyBlocking() else { return }
-        try await put(copy, at: locator)
+        guard try kitCopyBlocking() != nil else { return }
+        try await client.changingSlots { () async throws(TresorError) in
+            guard let (locator, copy) = try kitCopyBlocking() else { return }
+            try await put(copy, at: locator)
+        }
     }
 
     func note(kits: [Hash256?]) throws(TresorError) {
@@ -169,16 +164,18 @@ public struct SlotChanges: Sendable {
     }
 
     private func remember(name: Name, until: UInt64) async throws(TresorError) -> TrustedDevice {
-        try await client.device.forgetInTurn()
+        try await client.device.forgetLocked()
         let device = try DeviceShare(user: identity.user)
         let id = device.id
-        let noted = CleanupJournal.Device(user: identity.user, id: id)
+        var noted = CleanupJournal()
+        noted.devices = [CleanupJournal.Device(user: identity.user, id: id)]
+        noted.slots = [id]
         let serverShare = try SecretKey<DeviceUse>()
         let since = client.clock()
-        try client.cleanup.note(devices: [noted])
+        try client.home.exclusively { () throws(TresorError) in try client.cleanup.add(noted) }
         try await put(serverShare, of: device)
         let encoded = try device.encoded()
-        // In one step: another process must not find the share without its slot, which it would destroy.
+        // In one step: a reader must not find the share without its slot.
         try client.home.exclusively { () throws(TresorError) in
             try rewriteLocked { (file) throws(TresorError) in
                 try file.adding(
@@ -187,14 +184,7 @@ public struct SlotChanges: Sendable {
             }
             try client.home.replace(.deviceShare, withSecret: encoded)
         }
-        // In a home without turns, a cleanup may have taken this device for an interrupted one between the steps.
-        try await put(serverShare, of: device)
-        if try !client.cleanup.unnotePresent(noted) {
-            // Another process has ended this device already.
-            try client.cleanup.note(devices: [noted], slots: [id])
-            try await client.cleanup.finishInTurn()
-            throw .busy
-        }
+        try client.cleanup.unnote(noted)
         return TrustedDevice(id: id, name: name, since: since, until: until)
     }
 
@@ -237,7 +227,7 @@ public struct SlotChanges: Sendable {
             try note(ending: devices)
             try await client.store.deleteServerShares(user: identity.user, devices: devices)
             try rewrite { (file) throws(TresorError) in try file.removing(devices, identity: identity) }
-            try await client.cleanup.finishInTurn()
+            try await client.cleanup.finishLocked()
         }
     }
 

@@ -8,7 +8,7 @@ struct EncryptCommand: InputsCommand {
     static var page: CommandPage {
         CommandPage(
             name: "encrypt", group: .data, abstract: "Seal files for the members of a tresor.",
-            usage: "tresor encrypt -t T [--record NAME] [--type TEXT] [-a] [-o FILE | -C DIR] [INPUT…]",
+            usage: "tresor encrypt -t T [--record NAME] [--type TEXT] [-a] [--allow-empty] [-o FILE | -C DIR] [INPUT…]",
             discussion: """
                 Seals the bytes unchanged. One INPUT goes to standard output unless -o or -C is given; several are \
                 written to INPUT.tresor beside each, or in DIR. -a makes text.
@@ -30,6 +30,9 @@ struct EncryptCommand: InputsCommand {
 
     @Flag(name: [.short, .customLong("armour")], help: "Make text instead of binary.")
     var a = false
+
+    @Flag(help: "Seal nothing where a pipe brings nothing.")
+    var allowEmpty = false
 
     @OptionGroup var place: OutputOptions
 

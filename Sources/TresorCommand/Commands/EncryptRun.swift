@@ -62,7 +62,20 @@ struct EncryptRun {
             try await seal(input, startingWith: start, record, type, step, output)
             return nil
         }
+        if start.isEmpty, input.isStream, !command.allowEmpty { throw Self.nothing(from: input) }
+        if try input.hasGrown() { tell(input, count: start.count) }
         return Item(step: step, output: output, content: NamedContent(start, record: record, type: type))
+    }
+
+    /// The failure of an INPUT that yields nothing, as a pipe does whose program has failed.
+    private static func nothing(from input: InputFile) -> CommandFailure {
+        .usage(
+            "\(input.shownName) is empty: the program that writes to it may have failed",
+            hints: ["tresor … --allow-empty"])
+    }
+
+    private func tell(_ input: InputFile, count: Int) {
+        workplace.output.say("\(input.shownName) has grown while it was read: its first \(count) bytes are sealed")
     }
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
@@ -113,6 +126,7 @@ struct EncryptRun {
             throw note.words(for: CommandError(error), or: CommandFailure(error, file: input.path))
         }
         try output?.commit()
+        if content.hasGrown { tell(input, count: content.count) }
         try report(step, output, stream.header, count: sink.count)
     }
 

@@ -109,6 +109,7 @@ struct RecoverCommand: SurfaceCommand {
     private func recoveryKit(_ workplace: CommandContext) throws -> RecoveryKit {
         if let kit {
             let file = try SecretFile(path: kit)
+            try file.claim(workplace.invocation.standardInput, for: "the kit")
             return try Self.kit(
                 try Self.words { () throws(CommandFailure) in
                     try file.read(limit: RecoveryKit.maximumByteCount)

@@ -9,7 +9,7 @@ struct RootCommand: ParsableCommand {
         KeygenCommand.self, CardCommand.self, VerifyCommand.self, RememberCommand.self, ForgetCommand.self,
         DeviceCommand.self, PasswdCommand.self, RecoverCommand.self, RegisterCommand.self, ApproveCommand.self,
         CreateCommand.self, ListCommand.self, MembersCommand.self, ShareCommand.self, RevokeCommand.self,
-        RotateCommand.self, LogCommand.self, ExportCommand.self, ImportCommand.self,
+        RotateCommand.self, DeleteCommand.self, LogCommand.self, ExportCommand.self, ImportCommand.self,
         EncryptCommand.self, DecryptCommand.self, InspectCommand.self, ResealCommand.self,
         PutCommand.self, GetCommand.self, RecordsCommand.self, SyncCommand.self,
         CheckCommand.self, SelftestCommand.self, CompletionCommand.self,

@@ -82,10 +82,22 @@ struct CommandContext: Sendable {
         self.service = service
         speaking = nil
         let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
-        client = Client(
+        var client = Client(
             home: SteadyHome(UninterruptedHome(home: home)), store: store, named: name,
             clock: Surroundings.current.now
         ).steady()
+        client.slotWait = Self.slotWait(telling: invocation.output)
+        self.client = client
+    }
+
+    /// Waits where an interrupt ends the program at once: the change has not begun.
+    private static func slotWait(telling output: Output) -> SlotWait {
+        var wait = Surroundings.current.slotWait
+        wait.pause = { [pause = wait.pause] time in await Interrupts.aside { await pause(time) } }
+        wait.begins = {
+            output.say("another command changes the password, the kit or the devices of this home; waiting for it")
+        }
+        return wait
     }
 
     private init(
@@ -105,7 +117,7 @@ struct CommandContext: Sendable {
         let cleanup = opened.session.client.cleanup
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
         Surroundings.current.introduction.note(unseen: isUnseen ? opened.session.identity.generation : nil)
-        try? await opened.session.client.cleanup.finishIfFree()
+        try? await opened.session.client.cleanup.finish()
         return CommandContext(invocation: invocation, speaking: opened, service: service)
     }
 

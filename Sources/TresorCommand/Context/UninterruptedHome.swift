@@ -6,7 +6,7 @@ import TresorCrypto
 import TresorStore
 
 /// A home of which an interrupt finds every object wholly old or wholly new, and no temporary.
-struct UninterruptedHome: TurnHome {
+struct UninterruptedHome: Home {
     let home: DirectoryHome
 
     func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? { try home.read(object) }
@@ -32,5 +32,5 @@ struct UninterruptedHome: TurnHome {
         try home.exclusively(body)
     }
 
-    func takeTurn() throws(TresorError) -> (any Turn)? { try home.takeTurn() }
+    func slotLock() throws(TresorError) -> SlotLock? { try home.slotLock() }
 }

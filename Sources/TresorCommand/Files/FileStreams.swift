@@ -32,7 +32,9 @@ struct InputContent: ContentSource {
     private let note: FailureNote
     private let progress: Progress
     private var source: FileSource
-    private var count = 0
+    /// The bytes that were read, and at the end whether there are more by now.
+    private(set) var count = 0
+    private(set) var hasGrown = false
 
     init(_ input: InputFile, startingWith start: [UInt8], _ note: FailureNote, _ progress: Progress) {
         self.input = input
@@ -48,7 +50,9 @@ struct InputContent: ContentSource {
         } catch {
             try note.keeping { () throws(CommandFailure) -> Void in throw input.unreadable }
         }
-        count += output.byteCount - before
+        let read = output.byteCount - before
+        count += read
+        if output.freeCapacity > 0 { hasGrown = try note.keeping { () throws(CommandFailure) in try input.hasGrown() } }
         progress.update(WorkDone(UInt64(count), of: source.byteCount.map(UInt64.init)))
     }
 }

@@ -60,10 +60,13 @@ final class IdentityBackup: Sendable {
         var failure: CommandFailure?
         var isRefused = false
         do throws(TresorError) {
-            try DirectoryHome(data: places.data, state: places.state).exclusively {
+            let home = DirectoryHome(data: places.data, state: places.state)
+            guard let lock = try home.slotLock() else { throw .busy }
+            try home.exclusively {
                 isRefused = !includingIdentity && hasIdentity
                 if !isRefused { failure = moveAll() }
             }
+            _ = consume lock
         } catch {
             stays()
             throw CommandFailure(error)

@@ -11,22 +11,45 @@ import TresorStore
     import Glibc
 #endif
 
-/// Standard input, which only one of data, password and card may use.
+/// Standard input and the other streams of a run, each of which only one of data, password, kit and card may use. A stream
+/// is the same one by whatever name or number it is opened.
 final class StandardInput: Sendable {
-    private let user = Mutex<String?>(nil)
+    private struct Use {
+        let stream: FileIdentity?
+        let user: String
+        let isStandard: Bool
+    }
+
+    private let uses = Mutex<[Use]>([])
 
     /// - Parameter user: the use, as in "the password".
     /// - Throws: 64 if it has another use already.
-    func claim(for user: String) throws(CommandFailure) {
-        let earlier = self.user.withLock { current -> String? in
-            defer { current = current ?? user }
-            return current
+    func claim(for user: String) throws(CommandFailure) { try claim(STDIN_FILENO, for: user, isOpened: false) }
+
+    /// Claims the stream of a descriptor.
+    ///
+    /// - Parameter isOpened: whether this program has opened it. A file that is opened twice is read twice; only a pipe,
+    ///   a socket or a terminal is then the same stream.
+    /// - Throws: 64 if it has another use already.
+    func claim(_ descriptor: Int32, for user: String, isOpened: Bool = true) throws(CommandFailure) {
+        let isStandard = descriptor == STDIN_FILENO
+        guard !isOpened || Self.isStream(descriptor) else { return }
+        let use = Use(stream: FileIdentity(descriptor: descriptor), user: user, isStandard: isStandard)
+        let earlier = uses.withLock { uses -> Use? in
+            defer { uses.append(use) }
+            return uses.first { $0.isStandard && isStandard || $0.stream != nil && $0.stream == use.stream }
         }
-        if let earlier {
-            throw .usage(
-                "standard input cannot be both \(earlier) and \(user)",
-                hints: ["tresor … {--password-file} {--password-fd} --password-file FILE"])
-        }
+        guard let earlier, earlier.isStandard || earlier.user != user else { return }
+        let name = earlier.isStandard || isStandard ? "standard input" : "one stream"
+        throw .usage(
+            "\(name) cannot be both \(earlier.user) and \(user)",
+            hints: ["tresor … {--password-file} {--password-fd} --password-file FILE"])
+    }
+
+    static func isStream(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        return status.isKind(S_IFIFO) || status.isKind(S_IFSOCK) || isatty(descriptor) == 1
     }
 }
 
@@ -39,6 +62,8 @@ final class InputFile: Sendable {
     private let file: FileDescriptor?
     /// Whether reading starts at offset 0: the caller may have read a part of standard input.
     private let beginsAtStart: Bool
+    /// The state of a regular file when it was opened; `nil` for anything else.
+    private let begun: stat?
 
     /// - Throws: 10 for a missing file, 1 for one that cannot be read, 64 for a directory or when standard input is taken.
     init(_ argument: String?, standardInput: StandardInput) throws(CommandFailure) {
@@ -48,13 +73,46 @@ final class InputFile: Sendable {
             file = nil
             descriptor = STDIN_FILENO
             beginsAtStart = lseek(descriptor, 0, SEEK_CUR) == 0
+            begun = Self.status(of: descriptor)
             return
         }
         path = argument
         let opened = try Self.open(argument)
+        try standardInput.claim(opened.number, for: "the data")
         descriptor = opened.number
         file = consume opened
         beginsAtStart = true
+        begun = Self.status(of: descriptor)
+    }
+
+    private static func status(of descriptor: Int32) -> stat? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.isKind(S_IFREG) ? status : nil
+    }
+
+    /// Whether it is a pipe, a socket or a terminal. Nothing that came from one may mean that its writer failed.
+    var isStream: Bool { StandardInput.isStream(descriptor) }
+
+    /// Looks behind the last byte whether the file is still the one that was opened.
+    ///
+    /// - Returns: whether it has grown in between.
+    /// - Throws: 11 for a file that was cut or rewritten.
+    func hasGrown() throws(CommandFailure) -> Bool {
+        guard let begun, let now = Self.status(of: descriptor) else { return false }
+        if now.st_size > begun.st_size { return true }
+        guard now.st_size == begun.st_size, Self.times(now) == Self.times(begun) else {
+            throw CommandFailure(.busy, "\(shownName) was changed while it was read", file: path)
+        }
+        return false
+    }
+
+    private static func times(_ status: stat) -> [Int] {
+        #if canImport(Darwin)
+            let (content, state) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+            let (content, state) = (status.st_mtim, status.st_ctim)
+        #endif
+        return [content.tv_sec, content.tv_nsec, state.tv_sec, state.tv_nsec]
     }
 
     /// The size of a regular file that is read as a whole; `nil` for anything else.

@@ -74,7 +74,12 @@ enum SecretInput {
     }
 
     /// A password: the content of a source less one final LF or CRLF.
-    static func password(_ content: consuming SecretBytes, what: String) throws(CommandFailure) -> SecretBytes {
+    ///
+    /// - Parameter path: the path of a file, for the mend of what another system made of it.
+    static func password(
+        _ content: consuming SecretBytes, what: String, path: String? = nil
+    ) throws(CommandFailure) -> SecretBytes {
+        if let foreign = foreignText(content) { throw foreign.failure(of: what, path: path) }
         let password = try withoutLineEnd(content)
         guard password.count > 0 else { throw .usage("\(what) is empty") }
         guard password.count <= passwordLimit else { throw .usage("\(what) is longer than \(passwordLimit) bytes") }
@@ -102,6 +107,41 @@ enum SecretInput {
             if count > 0, bytes[count - 1] == UInt8(ascii: "\r") { count -= 1 }
         }
         return count
+    }
+
+    /// What editors and shells of other systems make of a line of text. Nothing of it is removed silently: what a person
+    /// types has no mark.
+    private enum ForeignText {
+        case mark, wide, lines
+
+        func failure(of what: String, path: String?) -> CommandFailure {
+            let file = path.map { Shell.path($0) }
+            let (message, command): (String, String?) =
+                switch self {
+                case .mark:
+                    (
+                        "\(what) begins with a byte-order mark, which an editor has added",
+                        file.map { "sed -i '1s/^\\xEF\\xBB\\xBF//' \($0)" }
+                    )
+                case .wide:
+                    (
+                        "\(what) is UTF-16, and a password is UTF-8",
+                        file.map { "iconv -f UTF-16 -t UTF-8 \($0) > FILE" }
+                    )
+                case .lines:
+                    ("\(what) has more than one line, and a password is one line", file.map { "sed -i '2,$d' \($0)" })
+                }
+            return CommandFailure(.usage, message, hints: command.map { [$0] } ?? [], file: path)
+        }
+    }
+
+    private static func foreignText(_ content: borrowing SecretBytes) -> ForeignText? {
+        let bytes = content.span
+        if bytes.count >= 3, bytes[0] == 0xef, bytes[1] == 0xbb, bytes[2] == 0xbf { return .mark }
+        if bytes.count >= 2, bytes[0] ^ bytes[1] == 0x01, max(bytes[0], bytes[1]) == 0xff { return .wide }
+        let count = countWithoutLineEnd(bytes)
+        for index in 0..<count where bytes[index] == UInt8(ascii: "\n") { return .lines }
+        return nil
     }
 
     private static func isText(_ password: borrowing SecretBytes) -> Bool {

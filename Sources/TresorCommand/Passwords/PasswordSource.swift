@@ -148,32 +148,34 @@ struct PasswordSource: Sendable {
         guard descriptor == nil || file == nil else {
             throw .usage("--\(option)-fd and --\(option)-file cannot both be given")
         }
-        if let descriptor { return try read(descriptor, option: "--\(option)-fd") }
-        if let file { return try read(file) }
+        let user = option == "password" ? "the password" : "the new password"
+        if let descriptor { return try read(descriptor, option: "--\(option)-fd", for: user) }
+        if let file { return try read(file, for: user) }
         return nil
     }
 
     private func ambient() throws(CommandFailure) -> SecretBytes? {
-        if let file = environment.passwordFile { return try read(file) }
+        if let file = environment.passwordFile { return try read(file, for: "the password") }
         guard let command = environment.passwordCommand else { return nil }
         return try SecretInput.password(
             try PasswordCommand(command: command).read(), what: "the output of TRESOR_PASSWORD_COMMAND")
     }
 
-    private func read(_ descriptor: Int32, option: String) throws(CommandFailure) -> SecretBytes {
+    private func read(_ descriptor: Int32, option: String, for user: String) throws(CommandFailure) -> SecretBytes {
         guard descriptor >= 0, descriptor != 1, descriptor != 2 else {
             throw .usage("\(option) takes 0 or a number above 2")
         }
-        if descriptor == 0 { try standardInput.claim(for: "the password") }
+        try standardInput.claim(descriptor, for: user, isOpened: false)
         let what = "descriptor \(descriptor)"
         return try SecretInput.password(
             try SecretInput.readAll(descriptor, limit: SecretInput.passwordContentLimit, what: what), what: what)
     }
 
-    private func read(_ file: String) throws(CommandFailure) -> SecretBytes {
-        guard file != "-" else { return try read(STDIN_FILENO, option: "--password-fd") }
+    private func read(_ file: String, for user: String) throws(CommandFailure) -> SecretBytes {
+        guard file != "-" else { return try read(STDIN_FILENO, option: "--password-fd", for: user) }
         let secret = try SecretFile(path: file)
+        try secret.claim(standardInput, for: user)
         return try SecretInput.password(
-            try secret.read(limit: SecretInput.passwordContentLimit), what: DisplayText.quoted(file))
+            try secret.read(limit: SecretInput.passwordContentLimit), what: DisplayText.quoted(file), path: file)
     }
 }

@@ -92,6 +92,14 @@ enum Interrupts {
         }
     }
 
+    /// Waits before the step under way has changed anything: an interrupt does not wait for the step.
+    static func aside(_ wait: () async -> Void) async {
+        let isInside = state.withLock { $0.underWay > 0 }
+        if isInside { end() }
+        await wait()
+        if isInside { begin() }
+    }
+
     /// The signals to wait for: all except those that the caller has made the process ignore, as nohup does.
     private static let signals: sigset_t = {
         var signals = sigset_t()

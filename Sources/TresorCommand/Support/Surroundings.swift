@@ -34,6 +34,8 @@ struct Surroundings: Sendable {
         }
     /// The clock, in seconds since 1970.
     var now: @Sendable () -> UInt64 = { UInt64(max(0, time(nil))) }
+    /// How a change of the key slots waits for that of another process.
+    var slotWait = SlotWait()
     /// The words of this run, from which ``HintCompletion`` makes hints.
     let words = Words()
     let introduction = Introduction()

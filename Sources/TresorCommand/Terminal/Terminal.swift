@@ -2,6 +2,7 @@
 
 import Synchronization
 import Tresor
+import TresorCore
 import TresorCrypto
 import TresorStore
 
@@ -68,6 +69,16 @@ final class Terminal: Sendable {
             try show("please type yes or no: ")
         }
         return false
+    }
+
+    /// Asks for a name.
+    ///
+    /// - Returns: `nil` for what is no name.
+    func name(_ question: String) throws(CommandFailure) -> Name? {
+        tcflush(descriptor, TCIFLUSH)
+        try show(question)
+        let typed = try line()
+        return try? Name(typed: String(decoding: typed, as: UTF8.self))
     }
 
     /// One typed line that is no secret, without its end; empty when the input ends.

@@ -27,7 +27,7 @@ package enum Cores {
     package static func map<Value: Sendable>(
         _ count: Int, grain: Int, _ body: @Sendable (Range<Int>) throws(TresorError) -> [Value]
     ) throws(TresorError) -> [Value] {
-        guard count > grain else { return try body(0..<count) }
+        guard count > grain, !isAlone else { return try body(0..<count) }
         let ranges = (count + grain - 1) / grain
         var results = [Result<[Value], TresorError>](repeating: .success([]), count: ranges)
         unsafe results.withUnsafeMutableBufferPointer { results in
@@ -44,6 +44,27 @@ package enum Cores {
         values.reserveCapacity(count)
         for result in results { values += try result.get() }
         return values
+    }
+
+    /// Whether the work at hand keeps to its thread: ``map(_:grain:_:)`` then computes everything there.
+    @TaskLocal private static var isAlone = false
+
+    /// Runs work on one thread apart, and on no other. So who counts such work knows how many threads it takes.
+    package static func alone<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(TresorError) -> Value
+    ) async throws(TresorError) -> Value {
+        let task = Task(executorPreference: executor) { () async -> Result<Value, TresorError> in
+            computeAlone(work)
+        }
+        return try await task.value.get()
+    }
+
+    private static func computeAlone<Value>(
+        _ work: () throws(TresorError) -> Value
+    ) -> Result<Value, TresorError> {
+        $isAlone.withValue(true) { () -> Result<Value, TresorError> in
+            Result { () throws(TresorError) in try work() }
+        }
     }
 
     private static let workers = Workers(count: max(4, 2 * count))

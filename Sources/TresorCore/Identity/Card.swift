@@ -26,15 +26,19 @@ package struct Card: Hashable, Sendable {
     package let bytes: [UInt8]
     /// `H("tresor/v1/card-hash", card)`.
     package let hash: Hash256
+
     /// The signature of the previous generation; empty in generation 0.
-    package let succession: [UInt8]
+    package var succession: [UInt8] { generation == 0 ? [] : Array(bytes.suffix(Ed25519.signatureByteCount)) }
     /// The bytes that both signatures cover.
-    package let body: [UInt8]
+    package var body: [UInt8] {
+        Array(bytes.dropLast((generation == 0 ? 1 : 2) * Ed25519.signatureByteCount))
+    }
 
     /// Reads one card from `decoder`, in which more bytes may follow.
     ///
+    /// - Parameter isKnown: whether the card was read before. Its signature and its key are not checked again then.
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+    package init(from decoder: inout ByteDecoder, isKnown: Bool = false) throws(TresorError) {
         var fields = ByteEncoder()
         try decoder.preamble(.card)
         fields.preamble(.card)
@@ -53,17 +57,21 @@ package struct Card: Hashable, Sendable {
             signingKey: signingKey, kemKey: kemBytes, time: time)
         let selfSignature = try decoder.raw(Ed25519.signatureByteCount)
         let succession = generation == 0 ? [] : try decoder.raw(Ed25519.signatureByteCount)
-        self.body = fields.bytes
-        try Ed25519.verify(selfSignature, of: DomainLabel.cardSignature.message(body), by: signingKey)
-        self.kemKey = try XWing.PublicKey(kemBytes)
+        if !isKnown {
+            try Ed25519.verify(selfSignature, of: DomainLabel.cardSignature.message(fields.bytes), by: signingKey)
+        }
+        self.kemKey = try isKnown ? XWing.PublicKey(checked: kemBytes) : XWing.PublicKey(kemBytes)
         self.handle = handle
         self.generation = generation
         self.statedUser = statedUser
         self.previous = previous
         self.signingKey = signingKey
         self.time = time
-        self.succession = succession
-        self.bytes = body + selfSignature + succession
+        // As large as the card and no larger: a service holds very many.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(fields.bytes.count + selfSignature.count + succession.count)
+        for part in [fields.bytes, selfSignature, succession] { bytes += part }
+        self.bytes = bytes
         self.hash = try BLAKE2b.hash(.cardHash, bytes)
     }
 
@@ -105,12 +113,14 @@ package struct Card: Hashable, Sendable {
 
     /// Checks that this card follows `predecessor` in the chain of `user`.
     ///
+    /// - Parameter isKnown: whether that was checked before. The signature is not verified again then.
     /// - Throws: ``TresorError/altered`` if it does not.
-    func checkSucceeds(_ predecessor: Card, of user: UserID) throws(TresorError) {
+    func checkSucceeds(_ predecessor: Card, of user: UserID, isKnown: Bool = false) throws(TresorError) {
         let isNext =
             generation == predecessor.generation + 1 && previous == predecessor.hash
             && statedUser == user.digest && handle == predecessor.handle
         guard isNext else { throw .altered }
+        guard !isKnown else { return }
         try Ed25519.verify(succession, of: DomainLabel.cardSuccession.message(body), by: predecessor.signingKey)
     }
 

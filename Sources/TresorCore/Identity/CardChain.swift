@@ -20,17 +20,27 @@ public struct CardChain: Hashable, Sendable {
     /// Reads concatenated cards.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    public init(_ bytes: [UInt8]) throws(TresorError) {
-        guard bytes.count <= Self.maximumByteCount else { throw .altered }
+    public init(_ bytes: [UInt8]) throws(TresorError) { try self.init(bytes, knowing: []) }
+
+    /// Reads concatenated cards that begin with those of a chain that was read before. No signature of these is verified
+    /// again.
+    ///
+    /// - Parameter known: the bytes of that chain; empty for none.
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8], knowing known: [UInt8]) throws(TresorError) {
+        guard bytes.count <= Self.maximumByteCount, bytes.starts(with: known) else { throw .altered }
         var decoder = ByteDecoder(bytes)
-        let first = try Card(from: &decoder)
+        let first = try Card(from: &decoder, isKnown: !known.isEmpty)
+        guard known.isEmpty || decoder.offset <= known.count else { throw .altered }
         guard first.generation == 0 else { throw .altered }
         let user = UserID(try BLAKE2b.hash(.userID, first.bytes))
         var cards = [first]
         var newest = first
         while decoder.remaining > 0 {
-            let next = try Card(from: &decoder)
-            try next.checkSucceeds(newest, of: user)
+            let isKnown = decoder.offset < known.count
+            let next = try Card(from: &decoder, isKnown: isKnown)
+            guard !isKnown || decoder.offset <= known.count else { throw .altered }
+            try next.checkSucceeds(newest, of: user, isKnown: isKnown)
             cards.append(next)
             newest = next
         }

@@ -146,6 +146,11 @@ struct EntryValidator {
         try require(.r23, epoch.number == state.epoch + 1 && !epoch.backLink.isEmpty)
     }
 
+    /// R49: a log does not grow with people for ever. Each state of it holds all of them.
+    func requireRoom(for users: [UserID], in state: LogState) throws(Violation) {
+        try require(.r49, state.hasRoom(for: users))
+    }
+
     /// R48: an epoch whose keys the log already had changes nothing.
     func requireFresh(_ epoch: Epoch, in state: LogState) throws(Violation) {
         let isFresh = state.commitments.isDisjoint(with: [epoch.contentCommitment, epoch.historyCommitment])

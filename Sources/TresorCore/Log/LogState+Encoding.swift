@@ -124,7 +124,8 @@ extension LogState {
             guard !person.changes.isEmpty || chain.user != founder else { throw .altered }
         }
         guard let newest = chains[founder]?.newest.generation, founderGeneration <= newest,
-            members.count + waiting.count <= Self.maximumMemberCount, approvers.count <= Approver.maximumCount,
+            members.count + waiting.count <= Self.maximumMemberCount, chains.count <= Self.maximumKnownCount,
+            approvers.count <= Approver.maximumCount,
             zip(approvers, approvers.dropFirst()).allSatisfy({ $0 < $1 }),
             approvers.allSatisfy({ chains[$0] != nil && !isIn($0) })
         else { throw .altered }

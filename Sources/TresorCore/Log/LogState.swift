@@ -85,6 +85,8 @@ package struct Admission: Hashable, Sendable {
 public struct LogState: Sendable {
     /// The maximum number of members: 10 000.
     package static let maximumMemberCount = 10_000
+    /// The maximum number of people whom a log knows, former members, waiting people and approvers counted: 16 384.
+    package static let maximumKnownCount = 16_384
 
     /// The id of the tresor.
     public let tresor: TresorID
@@ -173,6 +175,11 @@ public struct LogState: Sendable {
 
     /// The card chain in the log of a present or former member, waiting person or approver.
     public func chain(of user: UserID) -> CardChain? { chains[user] }
+
+    /// Whether the log may come to know these people, each named once, besides those whom it knows.
+    package func hasRoom(for users: [UserID]) -> Bool {
+        chains.count + users.count(where: { chains[$0] == nil }) <= Self.maximumKnownCount
+    }
 
     /// All present and former members, waiting people and approvers, by rising user id.
     package var everybody: [UserID] { chains.keys.sorted() }

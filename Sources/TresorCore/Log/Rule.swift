@@ -90,6 +90,8 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r42
     /// The commitments of a new epoch differ from all earlier ones in the log.
     case r48 = 48
+    /// The log knows at most 16 384 people, former members counted.
+    case r49
 
     /// The error of an entry that breaks the rule. An additive body that breaks R2, R15 or R38 to R42 is void instead.
     package var error: TresorError {

@@ -28,6 +28,8 @@ package struct Refusal: Error, Hashable, Sendable {
 
     /// The refusal of a person or a request that is not allowed, and of an object that is not there: the same bytes.
     package static let forbidden = Refusal(.forbidden, .noAccess)
+    /// The refusal of a session or a signature that does not hold.
+    package static let unauthorized = Refusal(.unauthorized, .noAccess)
 
     package init(_ status: Status, _ error: TresorError) {
         self.status = status

@@ -7,18 +7,48 @@ package protocol ServiceHandler: Sendable {
     /// Answers one request. Takes any bytes.
     func answer(_ call: ServiceCall) async -> ServiceReply
 
-    /// Whether a request of this session has held before. A quick look, which proves nothing.
+    /// Judges the head of a request before its body comes.
     ///
-    /// - Parameter authorization: the text of the header. Takes any text.
-    func knows(_ authorization: String) -> Bool
+    /// - Returns: whether it proves by itself who asks. The body of another one is read even so.
+    /// - Throws: the refusal of a request whose body is not read.
+    func proves(_ head: ServiceHead) async throws(Refusal) -> Bool
+
+    /// Notes that a source sent something that proves nothing: a body that hardly came.
+    func noteFailure(of source: [UInt8])
 
     /// Whether the service can answer: its database does.
     func isHealthy() async -> Bool
 }
 
 extension ServiceHandler {
-    /// A handler that keeps no sessions knows none.
-    package func knows(_ authorization: String) -> Bool { false }
+    /// A handler without accounts reads every body.
+    package func proves(_ head: ServiceHead) async throws(Refusal) -> Bool { true }
+    /// A handler without limits counts nothing.
+    package func noteFailure(of source: [UInt8]) {}
+}
+
+/// The head of a request, before its body comes.
+package struct ServiceHead: Sendable {
+    /// The size of a small body, in bytes: 64 KiB.
+    package static let smallByteCount = 64 << 10
+
+    package let operation: ServiceOperation
+    /// The size of the body that it announces, in bytes.
+    package let bodyByteCount: Int
+    /// The text of the header `Authorization`, not yet read; `nil` for none.
+    package let authorization: String?
+    /// The address that the request comes from, for limits.
+    package let source: [UInt8]
+
+    package init(operation: ServiceOperation, bodyByteCount: Int, authorization: String?, source: [UInt8]) {
+        self.operation = operation
+        self.bodyByteCount = bodyByteCount
+        self.authorization = authorization
+        self.source = source
+    }
+
+    /// Whether the body is larger than a small one.
+    package var isLarge: Bool { bodyByteCount > Self.smallByteCount }
 }
 
 /// One request, as the wire gives it.

@@ -56,12 +56,15 @@ package enum ServiceOperation: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether the chain in the body may prove the session: the account is not there yet, or has an older card.
+    package var isProvedByBody: Bool { self == .register || self == .putCard }
+
     /// The maximum size of a body in bytes.
     package var maximumBodyByteCount: Int {
         switch self {
         case .append, .putWraps: 16 << 20
         case .putCard, .finish, .register, .putKitCopy, .putBlob: 4 << 20
-        default: 64 << 10
+        default: ServiceHead.smallByteCount
         }
     }
 

@@ -33,4 +33,11 @@ public protocol Home: Sendable {
     ///
     /// - Throws: ``TresorError/busy`` after 5 seconds without the lock; otherwise the errors of `body`.
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result
+
+    /// Takes the right to change the key slots, without waiting; `nil` while another task or process has it.
+    ///
+    /// It is another lock than that of ``exclusively(_:)``, which stays free while a change waits for the store.
+    ///
+    /// - Throws: ``TresorError/failed(_:)``.
+    func slotLock() throws(TresorError) -> SlotLock?
 }

@@ -66,6 +66,11 @@ public protocol LogStore: Sendable {
 
     /// Returns the tresors in which this user id has a wrap, in byte order.
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID]
+
+    /// Deletes the entries, wraps and blobs of a tresor, and overwrites their bytes. Succeeds for one that is not there.
+    ///
+    /// Its id stays taken: ``append(_:)`` is a conflict from then on, and what is put for it is dropped.
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError)
 }
 
 /// The parts of key slots that are useless alone: server shares and kit copies (SPEC §8.2, §8.3, §11). A part of a ``Store``.

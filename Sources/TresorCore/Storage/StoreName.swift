@@ -4,7 +4,7 @@
 /// 4096 bytes.
 ///
 /// A store never names itself: one that lies would take the name of another.
-package struct StoreName: Hashable, Sendable {
+package struct StoreName: Hashable, Comparable, Sendable {
     package static let maximumByteCount = 4096
 
     package let bytes: [UInt8]
@@ -13,5 +13,9 @@ package struct StoreName: Hashable, Sendable {
     package init?(_ bytes: [UInt8]) {
         guard (1...Self.maximumByteCount).contains(bytes.count) else { return nil }
         self.bytes = bytes
+    }
+
+    package static func < (one: StoreName, other: StoreName) -> Bool {
+        one.bytes.lexicographicallyPrecedes(other.bytes)
     }
 }

@@ -33,6 +33,9 @@ package enum XWing {
             self.bytes = bytes
         }
 
+        /// Takes the bytes of a key that was checked before.
+        package init(checked bytes: [UInt8]) { self.bytes = bytes }
+
         private static func checkKEMKey(_ bytes: [UInt8]) throws(TresorError) {
             guard bytes.count == publicKeyByteCount,
                 (try? MLKEM768.PublicKey(rawRepresentation: bytes[..<mlkemKeyByteCount])) != nil

@@ -13,13 +13,15 @@
         /// The source for limits.
         var source: [UInt8]
         /// The room from which body and answer take theirs.
-        private let budget: SharedBudget
+        private var budget: SharedBudget
         /// The bytes of room that it has.
         private var room = 0
         var isAnswered = false
         private var body: [UInt8] = []
         /// The bytes of the body that have come.
         private(set) var byteCount = 0
+        /// Whether the end of the request has come.
+        var isWhole = false
         private let start = ContinuousClock.now
 
         init(source: [UInt8], head: AcceptedHead? = nil, budget: SharedBudget) {
@@ -35,6 +37,9 @@
         }
         var milliseconds: Int64 { nanoseconds / 1_000_000 }
 
+        /// Whether the body leaves room to small ones.
+        private var isLarge: Bool { (head?.bodyByteCount ?? 0) > ServiceHead.smallByteCount }
+
         /// Whether the client waits for news.
         var isLongPoll: Bool { head?.route == .operation(.news) }
 
@@ -44,10 +49,24 @@
         func append(_ bytes: ByteBuffer) -> Bool {
             let count = bytes.readableBytes
             guard let head, byteCount + count <= head.bodyByteCount else { return true }
-            guard budget.take(count, for: source) else { return false }
+            guard budget.take(count, for: source, isLarge: isLarge) else { return false }
             room += count
             body.append(contentsOf: bytes.readableBytesView)
             byteCount = body.count
+            return true
+        }
+
+        /// Moves to the room that the judged head has, with what has come.
+        ///
+        /// - Returns: `false` if the body has no place there.
+        func move(to other: SharedBudget) -> Bool {
+            budget.giveBack(room, for: source)
+            budget = other
+            room = 0
+            guard let head, other.hasRoom(for: head.bodyByteCount, of: source, isLarge: isLarge),
+                other.take(byteCount, for: source, isLarge: isLarge)
+            else { return false }
+            room = byteCount
             return true
         }
 
@@ -56,7 +75,8 @@
         /// - Returns: `false` if there is too little.
         func takeRoom(_ byteCount: Int) -> Bool {
             giveBack()
-            guard budget.take(byteCount, for: source) else { return false }
+            let isLarge = byteCount > ServiceHead.smallByteCount
+            guard budget.take(byteCount, for: source, isLarge: isLarge) else { return false }
             room = byteCount
             return true
         }

@@ -59,6 +59,8 @@
         /// - Throws: the refusal, after which the connection ends.
         func accept(_ head: HTTPRequestHead) throws(Refusal) -> AcceptedHead {
             guard head.version == .http1_1 else { throw .malformed }
+            // Other letters become ASCII where case is folded: the sign of kelvin is a k.
+            guard head.headers.allSatisfy({ $0.value.utf8.allSatisfy { $0 < 0x80 } }) else { throw .malformed }
             try checkHost(head.headers)
             try checkForms(head.headers)
             guard head.method == .POST || head.method == .GET else { throw .method }
@@ -114,7 +116,7 @@
         private static func bodyByteCount(_ headers: HTTPHeaders, maximum: Int) throws(Refusal) -> Int {
             let lengths = headers["Content-Length"]
             guard let length = lengths.first else { throw Refusal(.lengthRequired, .failed(.other)) }
-            guard lengths.count == 1, !length.isEmpty, length.utf8.allSatisfy(isDigit) else { throw .malformed }
+            guard lengths.count == 1, isLength(length) else { throw .malformed }
             guard let count = number(length[...]), count <= maximum else {
                 guard length == "0" || !length.hasPrefix("0") else { throw .malformed }
                 throw Refusal(.tooLarge, .failed(.other))
@@ -128,6 +130,11 @@
             let isCanonical = (1...9).contains(text.utf8.count) && text.utf8.allSatisfy(isDigit)
             guard isCanonical, text == "0" || !text.hasPrefix("0") else { return nil }
             return Int(text)
+        }
+
+        /// Whether a text is decimal digits that every program can hold: at most 18 of them.
+        private static func isLength(_ text: String) -> Bool {
+            (1...18).contains(text.utf8.count) && text.utf8.allSatisfy(isDigit)
         }
 
         private static func isDigit(_ character: UInt8) -> Bool {

@@ -6,17 +6,20 @@
     import TresorCore
     import TresorCrypto
 
-    /// One connection: judges each head, reads its body within its time, has it answered, and writes the answer.
+    /// One connection: has each head judged, reads its body at its pace, has it answered, and writes the answer.
     ///
     /// One request runs at a time. A request that begins before the last one is answered ends the connection with that
     /// answer, so that nobody can hide a request behind another one. Lives on the event loop of its channel.
-    final class RequestHandler: ChannelInboundHandler {
+    final class RequestHandler: ChannelDuplexHandler {
         typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundIn = HTTPServerResponsePart
         typealias OutboundOut = HTTPServerResponsePart
 
         private enum State {
             /// A head has to come.
             case waiting
+            /// The head of the exchange is judged. What follows it waits at the socket, but for what came with it.
+            case judging
             /// The body of the exchange is read.
             case reading
             /// The answer to the exchange is worked out or written.
@@ -28,18 +31,26 @@
         private let responder: Responder
         /// The source of the connection; `nil` while it has no room.
         private var source: [UInt8]?
-        private var state = State.waiting
+        private var state = State.waiting {
+            didSet { readOn() }
+        }
         /// The request that is read or answered; the last one after it is answered.
         private var exchange: Exchange
         private var task: Task<Void, Never>?
         private var timer: Scheduled<Void>?
+        private var pace: BodyPace
         private var closesAfterAnswer = false
         private var isInputClosed = false
+        /// Whether a wait for news ends with what it has.
+        private var endsWaits = false
+        /// Whether the channel asked for bytes while a head was judged.
+        private var isReadPending = false
         private var context: ChannelHandlerContext?
 
         init(responder: Responder) {
             self.responder = responder
             exchange = Exchange(source: [], budget: responder.bodies)
+            pace = BodyPace(responder.limits)
         }
 
         func handlerAdded(context: ChannelHandlerContext) {
@@ -78,19 +89,33 @@
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch (unwrapInboundIn(data), state) {
             case (.head(let head), .waiting): begin(head)
-            case (.body(let bytes), .reading):
-                if !exchange.append(bytes) { refuse(Refusal(.tooManyRequests, .busy)) }
+            case (.body(let bytes), .judging), (.body(let bytes), .reading):
+                if !exchange.append(bytes) { refuse(Refusal(.busy)) }
+            case (.end, .judging): exchange.isWhole = true
             case (.end, .reading): answer()
-            case (.head, .answering): closesAfterAnswer = true
+            case (.head, .judging), (.head, .answering): closesAfterAnswer = true
             default: break
             }
+        }
+
+        func read(context: ChannelHandlerContext) {
+            if case .judging = state { isReadPending = true } else { context.read() }
+        }
+
+        /// Reads what waited for the verdict on a head.
+        private func readOn() {
+            if case .judging = state { return }
+            guard isReadPending else { return }
+            isReadPending = false
+            context?.read()
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
             guard let error = error as? HTTPParserError else { return context.close(promise: nil) }
             switch state {
-            case .waiting, .reading: refuse(error == .headerOverflow ? .headersTooLarge : .malformed)
+            case .judging where exchange.isWhole: closesAfterAnswer = true
             case .answering: closesAfterAnswer = true
+            case .waiting, .judging, .reading: refuse(error == .headerOverflow ? .headersTooLarge : .malformed)
             case .closing: break
             }
         }
@@ -107,18 +132,23 @@
         private func inputClosed() {
             isInputClosed = true
             closesAfterAnswer = true
-            guard case .answering = state else { return close() }
-            if exchange.isLongPoll { task?.cancel() }
+            switch state {
+            case .judging where exchange.isWhole: endWaits()
+            case .answering: endWaits()
+            case .waiting, .judging, .reading, .closing: close()
+            }
         }
 
         /// The service stops. What runs comes to its end; a long poll ends with what it has.
         private func quiesce() {
             closesAfterAnswer = true
-            switch state {
-            case .waiting: close()
-            case .answering: if exchange.isLongPoll { task?.cancel() }
-            case .reading, .closing: break
-            }
+            if case .waiting = state { close() }
+            endWaits()
+        }
+
+        private func endWaits() {
+            endsWaits = true
+            if case .answering = state, exchange.isLongPoll { task?.cancel() }
         }
     }
 
@@ -135,16 +165,63 @@
             do throws(Refusal) {
                 let accepted = try responder.rule.accept(head)
                 closesAfterAnswer = closesAfterAnswer || accepted.closes
-                let room = responder.room(for: accepted)
-                exchange = Exchange(source: exchange.source, head: accepted, budget: room)
+                exchange = Exchange(source: exchange.source, head: accepted, budget: responder.bodies)
                 exchange.source = try responder.source(of: accepted, on: exchange.source)
-                guard room.hasRoom(for: accepted.bodyByteCount, of: exchange.source) else {
-                    throw Refusal(.tooManyRequests, .busy)
-                }
-                state = .reading
-                start(responder.limits.body) { $0.close() }
+                if case .operation = accepted.route { judge(accepted) } else { readBody() }
             } catch {
                 refuse(error)
+            }
+        }
+
+        /// Has a head judged.
+        private func judge(_ head: AcceptedHead) {
+            guard let context else { return close() }
+            state = .judging
+            timer?.cancel()
+            let source = exchange.source
+            let loop = context.eventLoop
+            let bound = NIOLoopBound((handler: self, exchange: exchange), eventLoop: loop)
+            task = Task { [responder] in
+                let room: Result<SharedBudget, Refusal>
+                do throws(Refusal) {
+                    room = .success(try await responder.room(for: head, from: source))
+                } catch {
+                    room = .failure(error)
+                }
+                loop.execute { bound.value.handler.judged(bound.value.exchange, room) }
+            }
+        }
+
+        private func judged(_ exchange: Exchange, _ room: Result<SharedBudget, Refusal>) {
+            guard exchange === self.exchange, case .judging = state else {
+                // The client has left, or was refused, while its head was judged.
+                return exchange.giveBack()
+            }
+            task = nil
+            do throws(Refusal) {
+                guard exchange.move(to: try room.get()) else { throw Refusal(.busy) }
+                readBody()
+            } catch {
+                refuse(error)
+            }
+        }
+
+        /// Reads the body, or has the request answered if it is there.
+        private func readBody() {
+            if exchange.isWhole { return answer() }
+            state = .reading
+            pace = BodyPace(responder.limits)
+            watch()
+        }
+
+        /// Ends a body that hardly comes, which counts as a failure of its source.
+        private func watch() {
+            start(pace.span) { handler in
+                guard handler.pace.isKept(by: handler.exchange.byteCount) else {
+                    handler.responder.noteFailure(of: handler.exchange.source)
+                    return handler.close()
+                }
+                handler.watch()
             }
         }
 
@@ -160,6 +237,7 @@
                 let reply = await responder.reply(to: request)
                 loop.execute { bound.value.handler.finish(bound.value.exchange, reply) }
             }
+            if endsWaits, exchange.isLongPoll { task?.cancel() }
             if request.route == .health {
                 start(responder.limits.health) { $0.finish(exchange, .unavailable) }
             }
@@ -182,7 +260,8 @@
             if exchange.isAnswered { exchange = Exchange(source: source ?? [], budget: responder.bodies) }
             state = .answering
             closesAfterAnswer = true
-            write(WireReply(ServiceReply(refusal, retryAfter: refusal.status == .tooManyRequests ? 1 : nil)))
+            let isForNow = refusal.status == .tooManyRequests || refusal.status == .unavailable
+            write(WireReply(ServiceReply(refusal, retryAfter: isForNow ? 1 : nil)))
         }
 
         private func write(_ reply: WireReply) {

@@ -15,7 +15,7 @@
         let rule: HeadRule
         let limits: ServerLimits
         let report: Report
-        /// The room for connections, and for bodies.
+        /// The room for connections, and for bodies and answers.
         let connections: SharedBudget
         let bodies: SharedBudget
         private let bodiesOfStrangers: SharedBudget
@@ -31,15 +31,28 @@
             connections = SharedBudget(maximum: limits.connections, share: limits.connectionsOfSource)
             bodies = SharedBudget(maximum: limits.bodyByteCount, share: limits.bodyByteCountOfSource)
             bodiesOfStrangers = SharedBudget(
-                maximum: limits.bodyByteCountOfStrangers, share: limits.bodyByteCountOfSource, partOf: bodies)
+                maximum: limits.bodyByteCount / limits.partOfStrangers,
+                share: limits.bodyByteCountOfSource / limits.partOfStrangers, partOf: bodies)
         }
 
-        /// The room for the body of a request and for its answer: all of it for who has spoken before.
-        func room(for head: AcceptedHead) -> SharedBudget {
-            guard case .service(let handler) = target, let authorization = head.authorization,
-                handler.knows(authorization)
-            else { return bodiesOfStrangers }
-            return bodies
+        /// Judges the head of an operation, and returns the room for its body and answer: a small part for one that
+        /// proves nothing.
+        ///
+        /// - Throws: the refusal of a request whose body is not read.
+        func room(for head: AcceptedHead, from source: [UInt8]) async throws(Refusal) -> SharedBudget {
+            guard case .service(let handler) = target, case .operation(let operation) = head.route else {
+                return bodies
+            }
+            let isProved = try await handler.proves(
+                ServiceHead(
+                    operation: operation, bodyByteCount: head.bodyByteCount, authorization: head.authorization,
+                    source: source))
+            return isProved ? bodies : bodiesOfStrangers
+        }
+
+        /// Notes that a source sent something that proves nothing.
+        func noteFailure(of source: [UInt8]) {
+            if case .service(let handler) = target { handler.noteFailure(of: source) }
         }
 
         /// The source of a request, for limits.

@@ -2,14 +2,16 @@
 
 #if Server
     import NIOCore
-    import Synchronization
 
     /// The share of the service that one client may take (SPEC §18.3).
     struct ServerLimits: Sendable {
         /// The time from the beginning of a connection, or from an answer, to the end of the next head.
         var head = TimeAmount.seconds(10)
-        /// The time from a head to the end of its body.
+        /// The time in which a body comes.
         var body = TimeAmount.seconds(30)
+        /// The bytes of a body that come in each span of time: 8 KiB a second.
+        var span = TimeAmount.seconds(10)
+        var spanByteCount = 80 << 10
         /// The time in which a client takes an answer.
         var answer = TimeAmount.seconds(60)
         /// The time for which the bytes of a refused client are read and dropped, so that it sees the refusal.
@@ -25,74 +27,12 @@
         /// address.
         var bodyByteCount = 256 << 20
         var bodyByteCountOfSource = 64 << 20
-        /// The bytes of them of all sessions of which no request has held yet: strangers leave half to others.
-        var bodyByteCountOfStrangers: Int { bodyByteCount / 2 }
+        /// The part of both for requests whose heads prove nothing.
+        var partOfStrangers = 16
     }
 
-    /// An amount of which each source takes a share.
-    final class SharedBudget: Sendable {
-        private struct State {
-            var total = 0
-            var shares: [[UInt8]: Int] = [:]
-        }
-
-        private let maximum: Int
-        private let share: Int
-        private let whole: SharedBudget?
-        private let state = Mutex(State())
-
-        /// - Parameters:
-        ///   - maximum: the amount for all sources.
-        ///   - share: the amount for one source.
-        ///   - whole: the amount of which this one is a part: what is taken here is taken there.
-        init(maximum: Int, share: Int, partOf whole: SharedBudget? = nil) {
-            self.maximum = maximum
-            self.share = share
-            self.whole = whole
-        }
-
-        /// The amount that is taken.
-        var taken: Int { state.withLock { $0.total } }
-
-        /// Whether a source could take an amount now.
-        func hasRoom(for amount: Int, of source: [UInt8]) -> Bool {
-            state.withLock { fits(amount, source, $0) } && whole?.hasRoom(for: amount, of: source) ?? true
-        }
-
-        private func fits(_ amount: Int, _ source: [UInt8], _ state: State) -> Bool {
-            state.total + amount <= maximum
-                && (source.isEmpty || state.shares[source, default: 0] + amount <= share)
-        }
-
-        /// Takes an amount for a source.
-        ///
-        /// - Parameter source: the source; empty for one without a share of its own.
-        /// - Returns: `false` if too little is left; then nothing is taken.
-        func take(_ amount: Int, for source: [UInt8]) -> Bool {
-            guard whole?.take(amount, for: source) ?? true else { return false }
-            let isTaken = state.withLock { state in
-                guard fits(amount, source, state) else { return false }
-                state.total += amount
-                state.shares[source, default: 0] += amount
-                return true
-            }
-            if !isTaken { whole?.giveBack(amount, for: source) }
-            return isTaken
-        }
-
-        /// Gives back what was taken.
-        func giveBack(_ amount: Int, for source: [UInt8]) {
-            whole?.giveBack(amount, for: source)
-            state.withLock { state in
-                state.total -= amount
-                let rest = state.shares[source, default: 0] - amount
-                state.shares[source] = rest > 0 ? rest : nil
-            }
-        }
-    }
-
-    /// The address by which limits count: the 4 bytes of IPv4, the first 8 of IPv6, which one customer of a provider
-    /// has.
+    /// The address by which limits count: the 4 bytes of IPv4, the first 8 of IPv6. `SourceNetwork` says which wider
+    /// networks it is in.
     enum SourceAddress {
         /// The source of a connection; empty for a socket of the file system.
         static func bytes(_ address: SocketAddress?) -> [UInt8] {

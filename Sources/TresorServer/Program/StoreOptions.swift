@@ -38,10 +38,15 @@
         ///
         /// - Throws: ``ServerFailure`` for an address that libpq does not understand, or that has a password.
         func place() throws(ServerFailure) -> Place {
-            guard store.hasPrefix("postgresql://") || store.hasPrefix("postgres://") else {
+            let form = "the database is the path of an SQLite file, or an address postgresql://HOST/NAME without blanks"
+            guard store.first?.isWhitespace == false, store.last?.isWhitespace == false else { throw .usage(form) }
+            guard let mark = store.firstRange(of: "://") else {
+                guard !Self.isConnection(store) else { throw .usage(form) }
                 return .sqlite(path: store)
             }
-            guard let location = PostgresLocation(store) else {
+            let scheme = store[..<mark.lowerBound].lowercased()
+            guard ["postgresql", "postgres"].contains(scheme) else { throw .usage(form) }
+            guard let location = PostgresLocation(scheme + store[mark.lowerBound...]) else {
                 throw .usage(
                     "the address of the database is none that PostgreSQL understands: postgresql://HOST/NAME")
             }
@@ -51,6 +56,12 @@
                         + "put it into the file that PGPASSFILE names")
             }
             return .postgres(location)
+        }
+
+        /// Whether a text is in libpq's other form, as in `host=… dbname=…`.
+        private static func isConnection(_ text: String) -> Bool {
+            let words = ["host=", "hostaddr=", "port=", "dbname=", "user=", "service=", "sslmode=", "passfile="]
+            return text.split(separator: " ").contains { word in words.contains { word.hasPrefix($0) } }
         }
 
         /// The path of the server key.

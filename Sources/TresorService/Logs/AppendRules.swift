@@ -29,6 +29,15 @@
             people = Set(try LogRecord(entry).users + [entry.author])
         }
 
+        /// The weight of reading a request: the signatures of its chains, the form of its wraps, the hashes of its blobs.
+        static func weight(of request: AppendRequest) -> Int {
+            let blobByteCount = request.blobs.reduce(0) { $0 + ($1.bytes?.count ?? 0) }
+            return WorkApart.weight(ofBytes: request.entry.count) + request.wraps.count / 64 + blobByteCount / 131_072
+        }
+
+        /// The weight of judging the entry on a state, which is copied and looked through.
+        func weight(on before: LogState?) -> Int { 1 + ((before?.chains.count ?? 0) + wraps.count) / 64 }
+
         /// The bytes that the entry takes, with its wraps and the blobs that come with it.
         var byteCount: UInt64 {
             UInt64(
@@ -36,6 +45,17 @@
                     $0 + ($1.bytes?.count ?? 0)
                 })
         }
+
+        /// Whether the entry brings content, and changes no person, key or name.
+        var isContent: Bool {
+            switch body {
+            case .commit, .checkpoint, .additive: true
+            default: false
+            }
+        }
+
+        /// Whether the body is additive, and nothing here reads it.
+        var isUnread: Bool { if case .additive = body { true } else { false } }
 
         /// Whether the entry takes access away. No limit stops that.
         var endsAccess: Bool {
@@ -49,6 +69,8 @@
     /// The result of a judgment: the state after the entry, and what changes with it.
     struct Judgment: Sendable {
         let state: LogState
+        /// The memory that the state takes, in bytes.
+        let cost: Int
         /// The people whose rows of *access* change.
         let people: [UserID]
         /// The blobs that the entry names.
@@ -85,7 +107,8 @@
             guard removing.isSuperset(of: losing),
                 removing.allSatisfy({ !after.needsWraps($0) && after.chain(of: $0) != nil })
             else { throw .altered }
-            return Judgment(state: after, people: people.sorted(), named: named)
+            return Judgment(
+                state: after, cost: HeldMemory.byteCount(of: after), people: people.sorted(), named: named)
         }
 
         /// The author brings the blobs that the entry names, or none of them. A member who restores the entry of

@@ -20,7 +20,11 @@
         ///   tresor that is not there; else the errors of ``AppendRules``; `TresorError.store(_:)` with `full` beyond a
         ///   quota.
         func append(_ request: AppendRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
-            let draft = try AppendDraft(request)
+            let account = caller.user.digest.bytes
+            let weight = AppendDraft.weight(of: request)
+            let draft = try await context.work.run(weight: weight, for: account) { () throws(TresorError) in
+                try AppendDraft(request)
+            }
             guard request.sequence > 0 else { return try await found(draft, by: caller) }
             if try await appendAtKnownEnd(draft, by: caller) { return OutcomeAnswer(.done) }
             guard let place = try await place(of: caller.user, in: request.tresor) else { throw .noAccess }
@@ -28,15 +32,20 @@
                 guard place.isMember else { throw .noAccess }
                 return OutcomeAnswer(.conflict)
             }
-            let before = try await context.states.state(of: request.tresor, at: place.end)
+            let found = try await context.states.state(of: request.tresor, at: place.end, for: account)
+            guard let before = found else {
+                guard place.isMember else { throw .noAccess }
+                return OutcomeAnswer(.conflict)
+            }
             let judgment: Judgment
             do throws(TresorError) {
-                judgment = try judge(draft, by: caller, on: before)
+                judgment = try await judge(draft, by: caller, on: before)
             } catch {
                 throw place.isMember ? error : .noAccess
             }
-            try await checkQuota(draft, on: before)
-            let isDone = try await write(draft, judgment, for: caller, first: advance(draft, judgment))
+            let demand = Demand(draft, on: before)
+            try await checkRoom(demand, for: draft)
+            let isDone = try await write(draft, judgment, demand, for: caller, first: advance(draft, judgment))
             guard !isDone else { return OutcomeAnswer(.done) }
             guard place.isMember else { throw .noAccess }
             return OutcomeAnswer(.conflict)
@@ -45,8 +54,12 @@
         /// Judges an entry by the rules and by the policy of the service: each tresor keeps its approvers.
         private func judge(
             _ draft: AppendDraft, by caller: Caller, on before: LogState?
-        ) throws(TresorError) -> Judgment {
-            let judgment = try AppendRules.judge(draft, by: caller.user, on: before)
+        ) async throws(TresorError) -> Judgment {
+            let user = caller.user
+            let weight = draft.weight(on: before)
+            let judgment = try await context.work.run(weight: weight, for: user.digest.bytes) {
+                () throws(TresorError) in try AppendRules.judge(draft, by: user, on: before)
+            }
             switch draft.body {
             case .genesis, .approvers:
                 let wanted = Set(context.settings.approvers.map(\.user))
@@ -63,24 +76,24 @@
             let request = draft.request
             guard let before = context.states.known(request.tresor), before.entryCount == request.sequence,
                 before.head.hash == request.previous, before.members[caller.user] != nil,
-                let judgment = try? judge(draft, by: caller, on: before),
-                (try? await checkQuota(draft, on: before)) != nil
+                let judgment = try? await judge(draft, by: caller, on: before)
             else { return false }
-            return try await write(draft, judgment, for: caller, first: advance(draft, judgment))
+            let demand = Demand(draft, on: before)
+            guard (try? await checkRoom(demand, for: draft)) != nil else { return false }
+            return try await write(draft, judgment, demand, for: caller, first: advance(draft, judgment))
         }
 
         /// Writes the first entry of a log. Its founder, who is the caller, is judged by the entry alone, so that
         /// nobody learns whether a tresor is there.
         private func found(_ draft: AppendDraft, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
-            let judgment = try judge(draft, by: caller, on: nil)
+            let judgment = try await judge(draft, by: caller, on: nil)
             let place = try await place(of: caller.user, in: draft.request.tresor)
             if let place {
                 guard place.isMember else { throw .noAccess }
                 return OutcomeAnswer(.conflict)
             }
-            let room = try await context.usage.hasRoom(
-                for: Usage(tresors: 1, bytes: draft.byteCount), of: caller.user, in: context.settings.quotas)
-            guard room else { throw .store(.full) }
+            let demand = Demand(draft, on: nil)
+            try await checkRoom(demand, for: draft)
             let insertion = SQL(
                 """
                 INSERT INTO tresors (tresor, count, head, founder, bytes, deleted, changed)
@@ -90,7 +103,7 @@
                     .digest(draft.request.tresor.digest), .digest(judgment.state.head.hash),
                     .digest(caller.user.digest), .number(draft.byteCount), .number(context.now),
                 ])
-            if try await write(draft, judgment, for: caller, first: insertion) { return OutcomeAnswer(.done) }
+            if try await write(draft, judgment, demand, for: caller, first: insertion) { return OutcomeAnswer(.done) }
             // A tresor that was deleted keeps its place.
             guard try await self.place(of: caller.user, in: draft.request.tresor)?.isMember == true else {
                 throw .noAccess
@@ -114,14 +127,9 @@
             return Place(end: end, isMember: hasSeat && !isFormer)
         }
 
-        private func checkQuota(_ draft: AppendDraft, on before: LogState) async throws(TresorError) {
+        private func checkRoom(_ demand: Demand, for draft: AppendDraft) async throws(TresorError) {
             guard !draft.endsAccess else { return }
-            let quotas = context.settings.quotas
-            // The number of entries is exact: the entry is written at this place or not at all.
-            guard before.entryCount < quotas.entries else { throw .store(.full) }
-            let room = try await context.usage.hasRoom(
-                for: Usage(tresors: 0, bytes: draft.byteCount), of: before.founder, in: quotas)
-            guard room else { throw .store(.full) }
+            try await Room(context: context).check(demand)
         }
 
         /// The statement that takes the place of an entry: it changes a row only if the log still ends there.
@@ -143,7 +151,7 @@
         /// - Parameter first: the statement that takes the place of the entry.
         /// - Returns: whether the place was free.
         private func write(
-            _ draft: AppendDraft, _ judgment: Judgment, for caller: Caller, first: SQL
+            _ draft: AppendDraft, _ judgment: Judgment, _ demand: Demand, for caller: Caller, first: SQL
         ) async throws(TresorError) -> Bool {
             // No engine throws *forked*: it says here that somebody else took the place.
             let places = [
@@ -152,10 +160,10 @@
             ]
             // A blob that is not there is a conflict too.
             let blobs = Blobs.statements(
-                draft.request.blobs, naming: judgment.named, at: draft.request.sequence, of: draft.request.tresor,
-                orElse: .forked)
+                draft.request.blobs, of: draft.entry.author, naming: judgment.named, at: draft.request.sequence,
+                in: draft.request.tresor, orElse: .forked)
             let changes =
-                blobs
+                [Room.counting(demand, at: context.now)] + blobs
                 + Self.statements(
                     draft.request.entry, draft.wraps, by: draft.entry.author, removing: draft.request.removing, judgment
                 )
@@ -165,10 +173,11 @@
                 guard error == .forked else { throw error }
                 return false
             }
-            context.states.keep(judgment.state)
-            context.usage.add(
-                tresors: draft.request.sequence == 0 ? 1 : 0, bytes: draft.byteCount, of: judgment.state.founder)
+            context.usage.add(tresors: demand.tresors, bytes: demand.bytes, of: demand.founder)
             context.engine.notify(draft.request.tresor.digest.bytes)
+            await context.states.extend(
+                to: judgment.state, cost: judgment.cost, by: WorkApart.weight(ofBytes: draft.request.entry.count),
+                for: caller.user.digest.bytes)
             return true
         }
 
@@ -186,20 +195,27 @@
             ]
             for user in Set(removing).sorted() {
                 let gone = [tresor, .digest(user.digest)]
-                // Their founder gets the room back.
-                statements.append(
+                // The founder and those who put them get the room back.
+                statements += [
+                    SQL(
+                        """
+                        UPDATE authors SET bytes = bytes - (SELECT CAST(COALESCE(sum(length(w.wrap)), 0) AS bigint)
+                        FROM wraps w WHERE w.tresor = $1 AND w.account = $2 AND w.putter = authors.account)
+                        WHERE tresor = $1 AND account IN
+                        (SELECT w.putter FROM wraps w WHERE w.tresor = $1 AND w.account = $2)
+                        """, gone),
                     SQL(
                         """
                         UPDATE tresors SET bytes = bytes - (SELECT CAST(COALESCE(sum(length(wrap)), 0) AS bigint)
                         FROM wraps WHERE tresor = $1 AND account = $2) WHERE tresor = $1
-                        """, gone))
-                statements.append(SQL("DELETE FROM wraps WHERE tresor = $1 AND account = $2", gone))
+                        """, gone),
+                    SQL("DELETE FROM wraps WHERE tresor = $1 AND account = $2", gone),
+                ]
             }
             // A wrap that an approver has from the same author stays, and the new one takes no room.
-            statements += wraps.filter { !state.isIn($0.user) }.map { Wraps.sparing($0, by: author) }
+            statements += wraps.filter { !state.isIn($0.user) }.flatMap { Wraps.sparing($0, by: author) }
             statements += wraps.map { Wraps.storing($0, by: author, at: state.head.sequence) }
-            statements += judgment.people.map { Access.storing($0, in: state) }
-            return statements + StateCache.storing(state)
+            return statements + judgment.people.map { Access.storing($0, in: state) }
         }
     }
 #endif

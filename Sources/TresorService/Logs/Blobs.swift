@@ -19,20 +19,22 @@
         /// Puts one part of a blob. A part of a blob that an entry names is replaced for an owner alone.
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody but owners and writers; `TresorError.store(_:)` with `full`
-        ///   beyond the quota of the founder.
+        ///   beyond the room of the caller.
         func put(_ request: PutBlobRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let seat = try await context.seat(of: caller.user, in: request.tresor)
             guard seat.mayPut else { throw .noAccess }
-            let room = try await context.usage.hasRoom(
-                for: Usage(tresors: 0, bytes: UInt64(request.bytes.count)), of: seat.end.founder,
-                in: context.settings.quotas)
-            guard room else { throw .store(.full) }
+            try await Room(context: context).check(
+                Demand(
+                    tresor: request.tresor, founder: seat.end.founder, author: caller.user,
+                    right: seat.role == .owner ? .owner : .other, entryCount: nil, bytes: UInt64(request.bytes.count)))
             let now = context.now
             let added = try await context.change(for: caller) { (transaction) throws(TresorError) -> PutAnswer in
                 guard let seat = try Self.hold(request.tresor, caller.user, transaction), seat.mayPut else {
                     throw .noAccess
                 }
-                return PutAnswer(added: try Self.put(request, isOwner: seat.role == .owner, at: now, transaction))
+                let isOwner = seat.role == .owner
+                return PutAnswer(
+                    added: try Self.put(request, by: caller.user, isOwner: isOwner, at: now, transaction))
             }.added
             context.usage.add(tresors: 0, bytes: added, of: seat.end.founder)
             return DoneAnswer()
@@ -92,7 +94,9 @@
         func delete(_ request: DeleteBlobsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let seat = try await context.seat(of: caller.user, in: request.tresor)
             guard seat.role == .owner else { throw .noAccess }
-            let floor = try await context.states.state(of: request.tresor, at: seat.end).floor
+            let state = try await context.states.state(
+                of: request.tresor, at: seat.end, for: caller.user.digest.bytes)
+            guard let floor = state?.floor else { throw .busy }
             let answer = try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
                 guard let held = try Self.hold(request.tresor, caller.user, transaction), held.role == .owner else {
                     throw .noAccess
@@ -172,25 +176,33 @@
 
         /// - Returns: the number of bytes that came.
         private static func put(
-            _ request: PutBlobRequest, isOwner: Bool, at now: UInt64, _ transaction: any SQLTransaction
+            _ request: PutBlobRequest, by user: UserID, isOwner: Bool, at now: UInt64,
+            _ transaction: any SQLTransaction
         ) throws(TresorError) -> UInt64 {
             let blob = [SQLValue.digest(request.tresor.digest), .digest(request.hash)]
             let part = blob + [.integer(Int64(request.part))]
             let found = try transaction.rows(of: [
                 SQL(
                     """
-                    SELECT CAST(length(bytes) AS bigint) FROM blobs WHERE tresor = $1 AND hash = $2 AND part = $3
+                    SELECT CAST(length(bytes) AS bigint), account FROM blobs
+                    WHERE tresor = $1 AND hash = $2 AND part = $3
                     """, part),
                 SQL("SELECT sequence FROM blob_names WHERE tresor = $1 AND hash = $2", blob),
             ])
-            let present = try found[0].first.map { (row) throws(TresorError) in try row.integer(0) }
+            let present = found[0].first
             let isNamed = !found[1].isEmpty
             if isNamed, present != nil, !isOwner { return 0 }
-            let added = Int64(request.bytes.count) - (present ?? 0)
+            let came = Int64(request.bytes.count)
+            let went = try present?.integer(0) ?? 0
+            let added = came - went
             var statements = [
-                storing(request.bytes, as: request.part, of: request.hash, in: request.tresor),
+                storing(request.bytes, as: request.part, of: request.hash, by: user, in: request.tresor),
                 SQL("UPDATE tresors SET bytes = bytes + $2 WHERE tresor = $1", [blob[0], .integer(added)]),
+                Room.counting(bytes: came, of: .digest(user.digest), in: blob[0], at: now),
             ]
+            if let present {
+                statements.append(Room.counting(bytes: -went, of: try present.value(1), in: blob[0], at: now))
+            }
             if !isNamed {
                 statements.append(
                     SQL(
@@ -203,13 +215,18 @@
             return UInt64(max(0, added))
         }
 
-        /// The statement that stores a part in place of one that is there.
-        static func storing(_ bytes: [UInt8], as part: UInt32, of hash: Hash256, in tresor: TresorID) -> SQL {
+        /// The statement that stores a part in place of one that is there, and for whom it counts.
+        static func storing(
+            _ bytes: [UInt8], as part: UInt32, of hash: Hash256, by user: UserID, in tresor: TresorID
+        ) -> SQL {
             SQL(
                 """
-                INSERT INTO blobs (tresor, hash, part, bytes) VALUES ($1, $2, $3, $4)
-                ON CONFLICT (tresor, hash, part) DO UPDATE SET bytes = $4
-                """, [.digest(tresor.digest), .digest(hash), .integer(Int64(part)), .bytes(bytes)])
+                INSERT INTO blobs (tresor, hash, part, bytes, account) VALUES ($1, $2, $3, $4, $5)
+                ON CONFLICT (tresor, hash, part) DO UPDATE SET bytes = $4, account = $5
+                """,
+                [
+                    .digest(tresor.digest), .digest(hash), .integer(Int64(part)), .bytes(bytes), .digest(user.digest),
+                ])
         }
 
         private static func measuring(_ hash: Hash256, in tresor: TresorID) -> SQL {
@@ -225,9 +242,16 @@
                 [.digest(tresor.digest), .digest(hash)])
         }
 
-        /// The statements that delete a blob. Its founder gets the room back.
+        /// The statements that delete a blob. The founder and those who put its parts get the room back.
         private static func deleting(_ blob: [SQLValue]) -> [SQL] {
             [
+                SQL(
+                    """
+                    UPDATE authors SET bytes = bytes - (SELECT CAST(COALESCE(sum(length(b.bytes)), 0) AS bigint)
+                    FROM blobs b WHERE b.tresor = $1 AND b.hash = $2 AND b.account = authors.account)
+                    WHERE tresor = $1 AND account IN
+                    (SELECT b.account FROM blobs b WHERE b.tresor = $1 AND b.hash = $2)
+                    """, blob),
                 SQL(
                     """
                     UPDATE tresors SET bytes = bytes - (SELECT CAST(COALESCE(sum(length(bytes)), 0) AS bigint)
@@ -246,16 +270,18 @@
         ///
         /// - Parameters:
         ///   - sent: the blobs of the request; empty for an entry that is restored without them.
+        ///   - author: the author of the entry.
         ///   - named: the blobs that the entry names.
         ///   - error: what the transaction throws where a blob is not there in all its bytes.
         static func statements(
-            _ sent: [StoredBlob], naming named: [Blob], at sequence: UInt64, of tresor: TresorID,
+            _ sent: [StoredBlob], of author: UserID, naming named: [Blob], at sequence: UInt64, in tresor: TresorID,
             orElse error: TresorError
         ) -> [SQL] {
             var statements: [SQL] = []
             for blob in sent {
                 for (part, bytes) in StoredBlob.parts(of: blob.bytes ?? []).enumerated() {
-                    statements.append(storing(Array(bytes), as: UInt32(part), of: blob.hash, in: tresor))
+                    statements.append(
+                        storing(Array(bytes), as: UInt32(part), of: blob.hash, by: author, in: tresor))
                 }
             }
             for blob in named {

@@ -10,6 +10,9 @@
 
         /// Deletes a tresor. Its id stays taken, so that no stale client brings it back.
         ///
+        /// A tombstone takes its place at once. What lies behind the tombstone goes in parts, so that other writes come
+        /// between; ``sweep()`` ends what is interrupted. The founder gets the room back with the last part.
+        ///
         /// - Throws: ``TresorError/noAccess`` for anybody but the founder, or an owner once the founder has left.
         func tresor(_ request: DeleteTresorRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let seat = try await context.seat(of: caller.user, in: request.tresor)
@@ -20,29 +23,83 @@
             }
             let tresor = SQLValue.digest(request.tresor.digest)
             let now = context.now
-            let answer = try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
+            let answer = try await context.change(for: caller) { (transaction) throws(TresorError) in
                 let deleted = try transaction.run([
                     SQL(
                         """
-                        UPDATE tresors SET deleted = $3, bytes = 0, changed = $3
+                        UPDATE tresors SET deleted = $3, changed = $3
                         WHERE tresor = $1 AND head = $2 AND deleted IS NULL
                         """,
                         [tresor, .digest(seat.end.head), .number(now)]),
-                    SQL("DELETE FROM entries WHERE tresor = $1", [tresor]),
-                    SQL("DELETE FROM wraps WHERE tresor = $1", [tresor]),
+                    SQL("INSERT INTO deletions (tresor) VALUES ($1) ON CONFLICT DO NOTHING", [tresor]),
+                    // These rows say who is in which tresor, and are few.
                     SQL("DELETE FROM access WHERE tresor = $1", [tresor]),
-                    SQL("DELETE FROM states WHERE tresor = $1", [tresor]),
-                    SQL("DELETE FROM blobs WHERE tresor = $1", [tresor]),
-                    SQL("DELETE FROM blob_names WHERE tresor = $1", [tresor]),
-                    SQL("DELETE FROM blob_orphans WHERE tresor = $1", [tresor]),
                 ])
                 // The log has grown: the caller may no longer be who they were.
                 guard deleted[0] == 1 else { throw .busy }
                 return DoneAnswer()
             }
             context.states.forget(request.tresor)
+            // The tombstone stands, whatever becomes of this.
+            try? await erase(tresor)
+            context.usage.forget(seat.end.founder)
             return answer
         }
+
+        /// Deletes what lies behind tombstones whose deletion was interrupted.
+        ///
+        /// - Throws: the errors of the engine.
+        func sweep() async throws(TresorError) {
+            for row in try await context.engine.read(SQL("SELECT tresor FROM deletions ORDER BY tresor LIMIT 64")) {
+                try await erase(try row.value(0))
+            }
+        }
+
+        /// Deletes in parts what lies behind a tombstone.
+        private func erase(_ tresor: SQLValue) async throws(TresorError) {
+            for part in Self.parts {
+                var isEmpty = false
+                while !isEmpty {
+                    try Cancellation.check()
+                    isEmpty = try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
+                        try transaction.run([SQL(part, [tresor])]) == [0]
+                    }
+                }
+            }
+            _ = try await context.engine.write([
+                SQL("UPDATE tresors SET bytes = 0 WHERE tresor = $1 AND deleted IS NOT NULL", [tresor]),
+                SQL("DELETE FROM deletions WHERE tresor = $1", [tresor]),
+            ])
+        }
+
+        /// The statements that delete at most 16 MiB of a tresor each, and are repeated until they find nothing.
+        private static let parts: [StaticString] = [
+            """
+            DELETE FROM wraps WHERE tresor = $1 AND (account, epoch, putter) IN
+            (SELECT account, epoch, putter FROM wraps WHERE tresor = $1 LIMIT 8192)
+            """,
+            """
+            DELETE FROM blobs WHERE tresor = $1 AND (hash, part) IN
+            (SELECT hash, part FROM blobs WHERE tresor = $1 LIMIT 64)
+            """,
+            // At least one, for no entry has more than 1 MiB.
+            """
+            DELETE FROM entries WHERE tresor = $1 AND sequence <=
+            (SELECT max(sequence) FROM
+            (SELECT sequence, sum(length(entry)) OVER (ORDER BY sequence) AS size FROM
+            (SELECT sequence, entry FROM entries WHERE tresor = $1 ORDER BY sequence LIMIT 8192) AS begun) AS sized
+            WHERE size <= 16777216)
+            """,
+            """
+            DELETE FROM blob_names WHERE tresor = $1 AND hash IN
+            (SELECT hash FROM blob_names WHERE tresor = $1 LIMIT 8192)
+            """,
+            """
+            DELETE FROM blob_orphans WHERE tresor = $1 AND hash IN
+            (SELECT hash FROM blob_orphans WHERE tresor = $1 LIMIT 8192)
+            """,
+            "DELETE FROM authors WHERE tresor = $1", "DELETE FROM states WHERE tresor = $1",
+        ]
 
         /// Deletes the caller's account: log-in, server shares, kit copies and sessions. Chain and handle stay.
         ///

@@ -15,8 +15,7 @@
         ///
         /// - Throws: ``TresorError/noAccess``.
         func entries(_ request: EntriesRequest, by caller: Caller) async throws(TresorError) -> EntriesAnswer {
-            let tresor = SQLValue.digest(request.tresor.digest)
-            return try await context.engine.read { (transaction) throws(TresorError) in
+            try await context.engine.read { (transaction) throws(TresorError) in
                 guard let row = try transaction.run(Seat.search(request.tresor, caller.user)).first else {
                     throw .noAccess
                 }
@@ -24,24 +23,8 @@
                 let limit = min(UInt64(request.limit), Self.pageCount)
                 guard request.first < readable, limit > 0 else { return EntriesAnswer(entries: [], more: false) }
                 let end = min(readable, request.first + limit)
-                let sizes = try transaction.run(
-                    SQL(
-                        """
-                        SELECT CAST(length(entry) AS bigint) FROM entries
-                        WHERE tresor = $1 AND sequence >= $2 AND sequence < $3 ORDER BY sequence
-                        """,
-                        [tresor, .number(request.first), .number(end)]))
-                var count: UInt64 = 0
-                var byteCount: UInt64 = 0
-                for size in sizes {
-                    byteCount += try size.number(0) + 4
-                    guard count == 0 || byteCount <= UInt64(ServiceOperation.pageByteCount) else { break }
-                    count += 1
-                }
-                let found = try transaction.run(
-                    Self.search(request.tresor, request.first..<(request.first + count)))
-                var entries: [[UInt8]] = []
-                for row in found { entries.append(try row.bytes(0)) }
+                let entries = try Self.page(
+                    of: request.tresor, request.first..<end, byteCount: ServiceOperation.pageByteCount, transaction)
                 guard !entries.isEmpty else { throw .store(.damaged) }
                 return EntriesAnswer(
                     entries: entries, more: request.first + UInt64(entries.count) < readable)
@@ -63,6 +46,29 @@
             var tresors: [TresorID] = []
             for row in found.prefix(TresorsAnswer.maximumCount) { tresors.append(TresorID(try row.digest(0))) }
             return TresorsAnswer(tresors: tresors, more: found.count > tresors.count)
+        }
+
+        /// Reads the first entries of a range: as many as fit into so many bytes, but at least one.
+        static func page(
+            of tresor: TresorID, _ sequences: Range<UInt64>, byteCount: Int, _ transaction: any SQLTransaction
+        ) throws(TresorError) -> [[UInt8]] {
+            let sizes = try transaction.run(
+                SQL(
+                    """
+                    SELECT CAST(length(entry) AS bigint) FROM entries
+                    WHERE tresor = $1 AND sequence >= $2 AND sequence < $3 ORDER BY sequence
+                    """,
+                    [.digest(tresor.digest), .number(sequences.lowerBound), .number(sequences.upperBound)]))
+            var (count, sum): (UInt64, UInt64) = (0, 0)
+            for size in sizes {
+                sum += try size.number(0) + 4
+                guard count == 0 || sum <= UInt64(byteCount) else { break }
+                count += 1
+            }
+            let first = sequences.lowerBound
+            var entries: [[UInt8]] = []
+            for row in try transaction.run(search(tresor, first..<(first + count))) { entries.append(try row.bytes(0)) }
+            return entries
         }
 
         /// The statement that reads entries in order.

@@ -21,6 +21,7 @@
             defer { context.news.end(wait) }
             let deadline = ContinuousClock.now + .seconds(Int(request.seconds))
             while !context.news.isClosed, !Task.isCancelled {
+                await context.news.rest(wait, until: deadline)
                 wait.reset()
                 do throws(TresorError) {
                     let answer = try await changes(for: caller.user, since: cursor)

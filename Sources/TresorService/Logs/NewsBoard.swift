@@ -26,6 +26,15 @@
                 self.number = number
             }
 
+            /// Waits until a time or the end of the task. No ring ends it.
+            fileprivate func rest(until time: ContinuousClock.Instant, unless isOver: () -> Bool) async {
+                while ContinuousClock.now < time, !isOver(), !Task.isCancelled {
+                    reset()
+                    guard !isOver() else { return }
+                    await wait(until: time)
+                }
+            }
+
             /// Forgets a ring, before the database is asked again.
             func reset() { state.withLock { $0.isRung = false } }
 
@@ -59,8 +68,15 @@
             }
         }
 
+        /// The time between two looks for one person.
+        static let pause: Duration = .seconds(1)
+
         private struct State {
             var waits: [UserID: [UInt64: Wait]] = [:]
+            /// The time of the last look for a person, or of the next one.
+            var looks: [UserID: ContinuousClock.Instant] = [:]
+            /// The number of people from which those are forgotten who may look at once.
+            var manyLooks = 10_000
             var next: UInt64 = 0
             var isClosed = false
         }
@@ -87,6 +103,30 @@
             }
             guard let wait else { throw .busy }
             return wait
+        }
+
+        /// Returns when somebody may look for the news of a person: at most once a second, however often their logs grow
+        /// and however often they ask.
+        func nextLook(for user: UserID, at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+            state.withLock { state in
+                if state.looks.count >= state.manyLooks {
+                    state.looks = state.looks.filter { now < $0.value + Self.pause }
+                    state.manyLooks = max(10_000, 2 * state.looks.count)
+                }
+                // Who left before their turn delays this person no further than all waits of an account do.
+                let next = state.looks[user].map {
+                    min(max(now, $0 + Self.pause), now + Self.pause * Self.greatestCount)
+                }
+                state.looks[user] = next ?? now
+                return next ?? now
+            }
+        }
+
+        /// Rests until somebody may look for this person, or until the end of a wait. Who does not wait looks at once.
+        func rest(_ wait: Wait, until deadline: ContinuousClock.Instant) async {
+            let now = ContinuousClock.now
+            guard now < deadline else { return }
+            await wait.rest(until: min(nextLook(for: wait.user, at: now), deadline)) { isClosed }
         }
 
         func end(_ wait: Wait) {

@@ -5,18 +5,17 @@
     import TresorCore
     import TresorCrypto
 
-    /// The states of logs: those in memory, and the snapshots from which the others are folded.
+    /// The states of logs: those in memory, and those that are folded from snapshots.
     final class StateCache: Sendable {
-        /// The number of entries between two snapshots.
-        static let interval: UInt64 = 64
-        /// The size in bytes above which a snapshot is written more seldom, and that above which none is.
-        private static let largeByteCount = 1 << 20
-        private static let greatestByteCount = 16 << 20
+        /// The entries that a fold reads at once: so many, and no more bytes than these.
         private static let pageCount: UInt64 = 1_024
+        private static let pageByteCount = 16 << 20
 
         private struct Slot {
             let state: LogState
             let cost: Int
+            /// The weight that was folded since the last snapshot.
+            var folded: Int
             var used: UInt64
         }
 
@@ -27,81 +26,161 @@
         }
 
         private let engine: any SQLEngine
+        private let work: WorkApart
         private let greatestCost: Int
         private let slots = Mutex(Slots())
 
         /// A fold that runs, and the end to which it folds.
         private struct Flight {
             let end: LogEnd
-            let task: Task<Result<LogState, TresorError>, Never>
+            let task: Task<Result<LogState?, TresorError>, Never>
         }
 
         private let flights = Mutex<[TresorID: Flight]>([:])
 
         /// - Parameter greatestCost: the memory that the states may take, in bytes.
-        init(engine: any SQLEngine, greatestCost: Int = 256 << 20) {
+        init(engine: any SQLEngine, work: WorkApart, greatestCost: Int = 256 << 20) {
             self.engine = engine
+            self.work = work
             self.greatestCost = greatestCost
         }
 
-        /// Returns the state of a log at its end.
+        /// The memory that the states take, in bytes.
+        var cost: Int { slots.withLock(\.cost) }
+
+        /// Returns the state of a log at its end. A log is folded once at a time, and who asks for it waits for that.
         ///
-        /// - Throws: ``TresorError/noAccess`` for a log that was deleted in the meantime; `TresorError.store(_:)` with
-        ///   `damaged` for one that does not fold to this end; the errors of the engine.
-        func state(of tresor: TresorID, at end: LogEnd) async throws(TresorError) -> LogState {
-            var base = self.known(tresor)
-            if let base, base.head.hash == end.head, base.entryCount == end.count { return base }
-            if let state = base, state.entryCount >= end.count { base = nil }
-            // Who asks for a log that is being folded gets the same state: a long one is folded once.
-            let flight = flights.withLock { [base] flights in
-                if let present = flights[tresor], present.end == end { return present }
+        /// - Parameter account: the account that pays for the fold.
+        /// - Returns: `nil` for a log that has grown in the meantime.
+        /// - Throws: ``TresorError/noAccess`` for a log that was deleted in the meantime; ``TresorError/busy`` for an
+        ///   account that may not ask for work now; `TresorError.store(_:)` with `damaged` for a log that does not fold to
+        ///   this end; the errors of the engine.
+        func state(
+            of tresor: TresorID, at end: LogEnd, for account: WorkApart.Account
+        ) async throws(TresorError) -> LogState? {
+            while true {
+                if let state = known(tresor), state.head.hash == end.head { return state }
+                let (flight, isOwn) = begin(tresor, end, for: account)
+                let result = await flight.task.value
+                if isOwn { return try result.get() }
+                // That of somebody else may lead elsewhere, or have failed for their sake.
+                if flight.end == end, case .success(let state) = result { return state }
+            }
+        }
+
+        /// Begins a fold, unless one runs.
+        private func begin(
+            _ tresor: TresorID, _ end: LogEnd, for account: WorkApart.Account
+        ) -> (flight: Flight, isOwn: Bool) {
+            flights.withLock { flights in
+                if let present = flights[tresor] { return (present, false) }
+                // A fold that has just ended left its state here.
+                let base = slot(of: tresor)
                 let task = Task { [self] in
-                    let result: Result<LogState, TresorError>
+                    let result: Result<LogState?, TresorError>
                     do throws(TresorError) {
-                        result = .success(try await fold(tresor, to: end, from: base))
+                        result = .success(
+                            try await work.turn(of: account) { (turn) async throws(TresorError) in
+                                try await fold(tresor, to: end, from: base, in: turn)
+                            })
                     } catch {
                         result = .failure(error)
                     }
-                    self.flights.withLock { if $0[tresor]?.end == end { $0[tresor] = nil } }
+                    self.flights.withLock { $0[tresor] = nil }
                     return result
                 }
                 let flight = Flight(end: end, task: task)
                 flights[tresor] = flight
-                return flight
+                return (flight, true)
             }
-            return try await flight.task.value.get()
         }
 
         /// Folds a log from a state, or from its snapshot.
+        ///
+        /// - Returns: `nil` for one that goes on behind the end.
         private func fold(
-            _ tresor: TresorID, to end: LogEnd, from known: LogState?
-        ) async throws(TresorError) -> LogState {
-            var base = known
-            if base == nil { base = try await snapshot(of: tresor) }
-            var fold = base.map { Fold(state: $0) } ?? Fold(tresor: tresor)
+            _ tresor: TresorID, to end: LogEnd, from known: Slot?, in turn: WorkApart.Turn
+        ) async throws(TresorError) -> LogState? {
+            var base = known?.state
+            if let state = base, state.entryCount == end.count {
+                if state.head.hash == end.head { return state }
+                // Another log in this place: the database was replaced.
+                base = nil
+            }
+            var (folded, cost) = base == nil ? (0, 0) : (known?.folded ?? 0, known?.cost ?? 0)
+            if base == nil { base = try await Snapshots(engine: engine).state(of: tresor, in: turn) }
             var next = base?.entryCount ?? 0
-            guard next <= end.count else { throw .store(.damaged) }
+            guard next <= end.count else { return nil }
+            var fold = base.map { Fold(state: $0) } ?? Fold(tresor: tresor)
             while next < end.count {
-                let last = min(end.count, next + Self.pageCount)
-                let rows = try await engine.read(Logs.search(tresor, next..<last))
-                var page: [[UInt8]] = []
-                for row in rows { page.append(try row.bytes(0)) }
-                guard UInt64(page.count) == last - next else { throw .noAccess }
-                do throws(TresorError) { try fold.apply(page) } catch { throw .store(.damaged) }
-                next = last
+                let range = next..<min(end.count, next + Self.pageCount)
+                let page = try await engine.read { (transaction) throws(TresorError) in
+                    try Logs.page(of: tresor, range, byteCount: Self.pageByteCount, transaction)
+                }
+                guard !page.isEmpty else { throw .noAccess }
+                let weight = page.reduce(0) { $0 + WorkApart.weight(ofBytes: $1.count) }
+                let before = fold
+                (fold, cost) = try await turn.compute(weight) { () throws(TresorError) in
+                    var after = before
+                    do throws(TresorError) { try after.apply(page) } catch { throw .store(.damaged) }
+                    return (after, after.state.map { HeldMemory.byteCount(of: $0) } ?? 0)
+                }
+                next += UInt64(page.count)
+                folded += weight
+                if let state = fold.state, await store(state, cost, after: folded, in: turn) { folded = 0 }
             }
             guard let state = fold.state, state.head.hash == end.head else { throw .store(.damaged) }
-            keep(state)
+            // The snapshot may be the state itself, which nothing has measured yet.
+            keep(state, cost: cost > 0 ? cost : HeldMemory.byteCount(of: state), folded: folded)
             return state
         }
 
+        /// Keeps the state after an entry that was written.
+        ///
+        /// - Parameters:
+        ///   - cost: the memory that the state takes, in bytes.
+        ///   - weight: the weight of the entry.
+        ///   - account: the account that pays for a snapshot, if one is due.
+        func extend(to state: LogState, cost: Int, by weight: Int, for account: WorkApart.Account) async {
+            let folded = (slots.withLock { $0.slots[state.tresor]?.folded } ?? 0) + weight
+            let isDue = folded >= Snapshots.interval(ofCost: cost)
+            // A snapshot is a help alone: after one that was not written the next is due at its time.
+            keep(state, cost: cost, folded: isDue ? 0 : folded)
+            guard isDue else { return }
+            _ = try? await work.turn(of: account) { (turn) async throws(TresorError) in
+                await store(state, cost, after: folded, in: turn)
+            }
+        }
+
+        /// Writes a snapshot, if it is due.
+        ///
+        /// - Parameter folded: the weight that was folded since the last one.
+        /// - Returns: whether it was written.
+        private func store(
+            _ state: LogState, _ cost: Int, after folded: Int, in turn: WorkApart.Turn
+        ) async -> Bool {
+            guard folded >= Snapshots.interval(ofCost: cost),
+                let bytes = try? await turn.compute(cost >> 17, { Snapshots.bytes(of: state) })
+            else { return false }
+            let snapshots = Snapshots(engine: engine)
+            return (try? await snapshots.write(bytes, of: state.tresor, count: state.entryCount)) != nil
+        }
+
         /// Keeps a state in memory.
-        func keep(_ state: LogState) {
-            let cost = Self.cost(of: state)
+        ///
+        /// - Parameters:
+        ///   - cost: the memory that it takes, in bytes.
+        ///   - folded: the weight that was folded since the last snapshot.
+        func keep(_ state: LogState, cost: Int, folded: Int) {
             slots.withLock { slots in
+                let present = slots.slots[state.tresor]
+                if let present, present.state.entryCount > state.entryCount { return }
+                slots.cost -= present?.cost ?? 0
+                slots.slots[state.tresor] = nil
+                // A state that does not fit beside others evicts none. It is folded again from its snapshot.
+                guard cost <= greatestCost / 2 else { return }
                 slots.clock += 1
-                slots.cost -= slots.slots[state.tresor]?.cost ?? 0
-                slots.slots[state.tresor] = Slot(state: state, cost: cost, used: slots.clock)
+                slots.slots[state.tresor] = Slot(state: state, cost: cost, folded: folded, used: slots.clock)
                 slots.cost += cost
                 if slots.cost > greatestCost { Self.shrink(&slots, to: greatestCost / 2) }
             }
@@ -113,11 +192,13 @@
         }
 
         /// Returns the state of a log that is in memory. The log may have grown since.
-        func known(_ tresor: TresorID) -> LogState? {
+        func known(_ tresor: TresorID) -> LogState? { slot(of: tresor)?.state }
+
+        private func slot(of tresor: TresorID) -> Slot? {
             slots.withLock { slots in
                 slots.clock += 1
                 slots.slots[tresor]?.used = slots.clock
-                return slots.slots[tresor]?.state
+                return slots.slots[tresor]
             }
         }
 
@@ -126,44 +207,6 @@
                 slots.slots[tresor] = nil
                 slots.cost -= slot.cost
             }
-        }
-
-        /// The memory that a state takes, roughly: hashes, card chains, and the statements of epochs.
-        private static func cost(of state: LogState) -> Int {
-            let epochs = state.epochs.reduce(0) { $0 + 256 + $1.epoch.backLink.count }
-            return 1_024 + 32 * state.hashes.count + 6_144 * state.chains.count + epochs
-        }
-
-        private func snapshot(of tresor: TresorID) async throws(TresorError) -> LogState? {
-            let found = try await engine.read(
-                SQL("SELECT state FROM states WHERE tresor = $1", [.digest(tresor.digest)]))
-            guard let bytes = try found.first?.bytes(0) else { return nil }
-            var decoder = ByteDecoder(bytes)
-            // The state of another release is folded again.
-            guard let state = try? LogState(from: &decoder), decoder.remaining == 0, state.tresor == tresor else {
-                return nil
-            }
-            return state
-        }
-
-        /// The statements that write the snapshot of a state, if its time has come.
-        ///
-        /// - Parameter isDue: whether it has, whatever the number of entries is.
-        static func storing(_ state: LogState, isDue: Bool = false) -> [SQL] {
-            guard isDue || state.entryCount.isMultiple(of: interval) else { return [] }
-            var encoder = ByteEncoder()
-            state.encode(into: &encoder)
-            let isDue =
-                isDue || encoder.bytes.count <= largeByteCount || state.entryCount.isMultiple(of: interval * 16)
-            guard isDue, encoder.bytes.count <= greatestByteCount else { return [] }
-            return [
-                SQL(
-                    """
-                    INSERT INTO states (tresor, count, state) VALUES ($1, $2, $3)
-                    ON CONFLICT (tresor) DO UPDATE SET count = $2, state = $3
-                    """,
-                    [.digest(state.tresor.digest), .number(state.entryCount), .bytes(encoder.bytes)])
-            ]
         }
     }
 #endif

@@ -7,7 +7,7 @@
 
     /// What a person has used of their quota.
     struct Usage: Sendable {
-        /// The number of tresors that the person founded.
+        /// The number of tresors that the person founded, the deleted ones too: their ids stay taken.
         var tresors: UInt64
         /// The bytes of the entries, wraps and blobs of these.
         var bytes: UInt64
@@ -48,26 +48,21 @@
         /// The statement that sums.
         static func search(_ user: UserID) -> SQL {
             SQL(
-                """
-                SELECT count(*), CAST(COALESCE(sum(bytes), 0) AS bigint) FROM tresors
-                WHERE founder = $1 AND deleted IS NULL
-                """,
+                "SELECT count(*), CAST(COALESCE(sum(bytes), 0) AS bigint) FROM tresors WHERE founder = $1",
                 [.digest(user.digest)])
         }
 
-        /// Whether a person has room for more.
-        func hasRoom(for more: Usage, of user: UserID, in quotas: Quotas) async throws(TresorError) -> Bool {
-            func fits(_ usage: Usage, _ share: UInt64) -> Bool {
-                (more.tresors == 0 || usage.tresors + more.tresors <= quotas.tresors / share)
-                    && usage.bytes + more.bytes <= quotas.bytes / share
-            }
+        /// Returns what a person has used.
+        ///
+        /// - Parameter isAmple: whether a sum that may be old leaves no doubt.
+        func usage(of user: UserID, _ isAmple: (Usage) -> Bool) async throws(TresorError) -> Usage {
             let now = ContinuousClock.now
             if let entry = entries.withLock({ $0[user] }), entry.time.duration(to: now) < Self.duration,
-                fits(entry.usage, 2)
+                isAmple(entry.usage)
             {
-                return true
+                return entry.usage
             }
-            return fits(try await sum(of: user, at: now), 1)
+            return try await sum(of: user, at: now)
         }
 
         private func sum(of user: UserID, at now: ContinuousClock.Instant) async throws(TresorError) -> Usage {

@@ -108,13 +108,19 @@
         ///   log calls for; ``TresorError/altered`` for a wrap that the log does not need; ``TresorError/busy`` if the log
         ///   grows in between; `TresorError.store(_:)` with `full` where too many lie.
         func put(_ request: PutWrapsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let wraps = try WrapRules.read(request.wraps, of: request.tresor)
+            let account = caller.user.digest.bytes
+            let weight = 1 + request.wraps.count / 64
+            let wraps = try await context.work.run(weight: weight, for: account) { () throws(TresorError) in
+                try WrapRules.read(request.wraps, of: request.tresor)
+            }
             let seat = try await context.seat(of: caller.user, in: request.tresor)
             guard seat.role != nil else { throw .noAccess }
-            let state = try await context.states.state(of: request.tresor, at: seat.end)
+            let found = try await context.states.state(of: request.tresor, at: seat.end, for: account)
+            guard let state = found else { throw .busy }
             guard let member = state.members[caller.user] else { throw .store(.damaged) }
             guard member.history == .all || wraps.allSatisfy({ $0.user == caller.user }) else { throw .noAccess }
             guard wraps.allSatisfy({ $0.isNeeded(in: state) }) else { throw .altered }
+            let now = context.now
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 // The row of the tresor is held, so that nobody is removed meanwhile.
                 let held = try transaction.run([
@@ -123,15 +129,16 @@
                         [.digest(state.tresor.digest), .digest(state.head.hash)])
                 ])
                 guard held == [1] else { throw .busy }
-                try Self.add(wraps, by: caller.user, member.role, in: state, transaction)
+                try Self.add(wraps, by: caller.user, member.role, in: state, at: now, transaction)
                 return DoneAnswer()
             }
         }
 
-        /// Adds wraps, and counts the room that they take. What the log calls for stays; of two for the same place the
-        /// first one counts.
+        /// Adds wraps, and counts the room that they take, for who put them and for the founder. What the log calls for
+        /// stays; of two for the same place the first one counts.
         private static func add(
-            _ wraps: [Wrap], by putter: UserID, _ role: Role, in state: LogState, _ transaction: any SQLTransaction
+            _ wraps: [Wrap], by putter: UserID, _ role: Role, in state: LogState, at now: UInt64,
+            _ transaction: any SQLTransaction
         ) throws(TresorError) {
             var places: Set<WrapPlace> = []
             let wraps = wraps.filter { places.insert(WrapPlace(user: $0.user, epoch: $0.epoch)).inserted }
@@ -142,22 +149,29 @@
                         [.digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch)])
                 })
             var statements: [SQL] = []
-            var growth: Int64 = 0
+            var growth: [UserID: Int64] = [:]
             for (wrap, rows) in zip(wraps, present) {
                 let stored = try rows.map { (row) throws(TresorError) in
                     PresentWrap(putter: UserID(try row.digest(0)), bytes: try row.bytes(1))
                 }
                 let change = try WrapRules.change(stored, adding: wrap, by: putter, role, in: state)
-                statements += change.going.map { Self.deletion(of: wrap, by: $0.putter) }
-                growth -= change.going.reduce(0) { $0 + Int64($1.bytes.count) }
+                for other in change.going {
+                    statements.append(Self.deletion(of: wrap, by: other.putter))
+                    growth[other.putter, default: 0] -= Int64(other.bytes.count)
+                }
                 guard change.isAdded else { continue }
                 statements.append(Self.storing(wrap, by: putter, at: state.entryCount))
-                growth += Int64(wrap.bytes.count)
+                growth[putter, default: 0] += Int64(wrap.bytes.count)
             }
-            let count = SQL(
-                "UPDATE tresors SET bytes = bytes + $2 WHERE tresor = $1",
-                [.digest(state.tresor.digest), .integer(growth)])
-            _ = try transaction.run(statements + [count])
+            let tresor = SQLValue.digest(state.tresor.digest)
+            statements += growth.sorted { $0.key < $1.key }.map { user, bytes in
+                Room.counting(bytes: bytes, of: .digest(user.digest), in: tresor, at: now)
+            }
+            statements.append(
+                SQL(
+                    "UPDATE tresors SET bytes = bytes + $2 WHERE tresor = $1",
+                    [tresor, .integer(growth.values.reduce(0, +))]))
+            _ = try transaction.run(statements)
         }
 
         /// The statement that deletes a wrap of the same person and epoch, which somebody put.
@@ -184,17 +198,24 @@
                 ])
         }
 
-        /// The statement that gives the room of a wrap back before it is stored, where it will not be.
-        static func sparing(_ wrap: Wrap, by putter: UserID) -> SQL {
-            SQL(
-                """
-                UPDATE tresors SET bytes = bytes - $5 WHERE tresor = $1 AND EXISTS
-                (SELECT 1 FROM wraps WHERE wraps.tresor = $1 AND account = $2 AND epoch = $3 AND putter = $4)
-                """,
-                [
-                    .digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch), .digest(putter.digest),
-                    .integer(Int64(wrap.bytes.count)),
-                ])
+        /// The statements that give the room of a wrap back before it is stored, where it will not be.
+        static func sparing(_ wrap: Wrap, by putter: UserID) -> [SQL] {
+            let values: [SQLValue] = [
+                .digest(wrap.tresor.digest), .digest(wrap.user.digest), .number(wrap.epoch), .digest(putter.digest),
+                .integer(Int64(wrap.bytes.count)),
+            ]
+            return [
+                SQL(
+                    """
+                    UPDATE tresors SET bytes = bytes - $5 WHERE tresor = $1 AND EXISTS
+                    (SELECT 1 FROM wraps w WHERE w.tresor = $1 AND w.account = $2 AND w.epoch = $3 AND w.putter = $4)
+                    """, values),
+                SQL(
+                    """
+                    UPDATE authors SET bytes = bytes - $5 WHERE tresor = $1 AND account = $4 AND EXISTS
+                    (SELECT 1 FROM wraps w WHERE w.tresor = $1 AND w.account = $2 AND w.epoch = $3 AND w.putter = $4)
+                    """, values),
+            ]
         }
     }
 #endif

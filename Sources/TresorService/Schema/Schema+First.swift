@@ -36,11 +36,22 @@
                     .integer("last_sequence").optional,
                 ],
                 key: ["tresor", "account"], indexes: [.init(columns: ["account", "tresor"])], partCount: 32),
-            // A snapshot of the folded log after `count` entries.
+            // What each author wrote: entries, and the bytes of these and of the wraps and blobs that they put;
+            // unread: the bytes of bodies that nothing here reads, on the day of that number since 1970.
+            Table(
+                name: "authors",
+                columns: [
+                    .bytes("tresor"), .bytes("account"), .integer("entries"), .integer("bytes"), .integer("day"),
+                    .integer("unread"),
+                ],
+                key: ["tresor", "account"], partCount: 32),
+            // The tombstones behind which rows still lie.
+            Table(name: "deletions", columns: [.bytes("tresor")], key: ["tresor"]),
+            // A part of a snapshot of the folded log after `count` entries. Where part 0 lies, all parts do.
             Table(
                 name: "states",
-                columns: [.bytes("tresor"), .integer("count"), .incompressible("state")],
-                key: ["tresor"]),
+                columns: [.bytes("tresor"), .integer("count"), .integer("part"), .incompressible("state")],
+                key: ["tresor", "count", "part"]),
         ]
 
         private static let accounts: [Table] = [

@@ -4,9 +4,12 @@
     /// The second step: the blobs that entries name. Times are seconds since 1970.
     extension Schema {
         static let second: [Table] = [
+            // account: who put the part.
             Table(
                 name: "blobs",
-                columns: [.bytes("tresor"), .bytes("hash"), .integer("part"), .incompressible("bytes")],
+                columns: [
+                    .bytes("tresor"), .bytes("hash"), .integer("part"), .incompressible("bytes"), .bytes("account"),
+                ],
                 key: ["tresor", "hash", "part"], partCount: 64),
             // sequence: the newest entry that names the blob; size: its bytes by that entry.
             Table(

@@ -15,19 +15,14 @@
         /// The chain of the body, if it is what proves the session.
         let chain: CardChain?
         let request: RequestKey
-
-        /// Reads the chain of the body, unless that was done to prove the session.
-        func readChain(_ bytes: [UInt8]) throws(TresorError) -> CardChain {
-            if let chain { chain } else { try CardChain(bytes) }
-        }
     }
 
     /// Proves who asks (SPEC §18.2). The row of the account is read for every request: the end of a session counts at
     /// once in every process.
     ///
     /// The cheap checks come first: form and time, the signature of the request by the key that the statement names, the
-    /// rows, the signature of the statement, and only then the chain of a body. A source that fails too often is refused
-    /// before all signatures. That bars no session of which a request has held before.
+    /// rows, the signature of the statement, and only then the chain of a body. A source that fails too often is barred:
+    /// it is still heard for an account whose rows prove the session, and a chain is read for a good invitation alone.
     struct Authentication: Sendable {
         /// What a request proves.
         enum Outcome: Sendable {
@@ -56,16 +51,19 @@
         let server: Hash256
         let `operator`: UserID
         let limits: RateLimits
+        let work: WorkApart
         /// The rate of the requests of an account.
         let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
         private let statements = VerifiedStatements()
+        private let people = HeldPeople()
 
         init(context: ServiceContext) {
             engine = context.engine
             server = context.server
             `operator` = context.settings.operator
             limits = context.limits
+            work = context.work
             rate = .requests(context.settings.quotas.requestsPerSecond)
             clock = context.settings.clock
         }
@@ -75,43 +73,70 @@
         /// - Throws: 401 for a session or a signature that does not hold; 403 for a caller who may not ask for this, or
         ///   who waits for the operator; 400 for a body that proves the session and does not read.
         func authenticate(_ call: ServiceCall) async throws(Refusal) -> Outcome {
-            let unauthorized = Refusal(.unauthorized, .noAccess)
-            guard let text = call.authorization, let authorization = try? Authorization(text),
-                authorization.statement.server == server, isInTime(authorization)
-            else { throw unauthorized }
+            guard let authorization = read(call.authorization) else { throw .unauthorized }
+            let barred = limits.look(.failure, of: call.source)
             let refusal: Refusal
             do throws(TresorError) {
                 let session = try authorization.statement.hash()
-                if !statements.isKnown(session), let seconds = look(call.source),
-                    try await goodInvitation(in: call, of: authorization.statement.user) == nil
-                {
-                    return .tooOften(seconds)
+                if let outcome = try await prove(session, authorization, call, isBarred: barred != nil) {
+                    return outcome
                 }
-                if let outcome = try await prove(session, authorization, call) { return outcome }
-                refusal = unauthorized
+                refusal = .unauthorized
             } catch {
                 guard error == .altered || error == .unsupported else { throw Refusal(error) }
                 refusal = Refusal(error)
             }
             noteFailure(of: call.source)
+            if let barred { return .tooOften(barred) }
             throw refusal
         }
 
-        /// Whether a request of this session has held before.
-        func knows(_ text: String) -> Bool {
-            guard let statement = try? Authorization(text).statement, let session = try? statement.hash() else {
+        /// Judges the head of a request before its body comes.
+        ///
+        /// - Returns: whether it proves by itself who asks. A small body of somebody of whom a request from this source
+        ///   has held needs no other proof: it is little, and takes the room of the source.
+        /// - Throws: 401 for a large body that no head and no chain in it can prove; 429 if the source is barred; the
+        ///   error of an engine that does not answer.
+        func proves(_ head: ServiceHead) async throws(Refusal) -> Bool {
+            if case .anyone = head.operation.speaker { return false }
+            guard let statement = read(head.authorization)?.statement else {
+                if head.isLarge { throw .unauthorized }
                 return false
             }
-            return statements.isKnown(session)
+            if !head.isLarge, people.isKnown(statement.user, from: head.source) { return true }
+            do throws(TresorError) {
+                if try await holds(statement) { return true }
+            } catch {
+                throw Refusal(error)
+            }
+            // An invitation stands in the body, and comes before the limits of a source.
+            if !head.isLarge, head.operation == .register { return false }
+            guard limits.look(.failure, of: head.source) == nil else { throw Refusal(.busy) }
+            if head.isLarge, !head.operation.isProvedByBody {
+                noteFailure(of: head.source)
+                throw .unauthorized
+            }
+            return false
         }
 
-        /// Returns the seconds for which a source is barred. A call without a source comes from this process.
-        private func look(_ source: [UInt8]) -> UInt32? {
-            source.isEmpty ? nil : limits.look(.failure(source), .failure)
+        /// Notes that a source sent something that proves nothing.
+        func noteFailure(of source: [UInt8]) { _ = limits.take(.failure, of: source) }
+
+        /// Reads the header; `nil` for none, for another service, and for a time that is not now.
+        private func read(_ text: String?) -> Authorization? {
+            guard let text, let authorization = try? Authorization(text), authorization.statement.server == server,
+                isInTime(authorization)
+            else { return nil }
+            return authorization
         }
 
-        private func noteFailure(of source: [UInt8]) {
-            if !source.isEmpty { _ = limits.take(.failure(source), .failure) }
+        /// Whether the rows of an account prove a session, and it is open.
+        private func holds(_ statement: SessionStatement) async throws(TresorError) -> Bool {
+            let rows = try await rows(of: statement, nil)
+            guard rows.account != nil, isOpen(statement, rows), let key = Self.key(of: statement, rows) else {
+                return false
+            }
+            return try statements.verify(statement, hash: try statement.hash(), by: key)
         }
 
         private func isInTime(_ authorization: Authorization) -> Bool {
@@ -124,7 +149,7 @@
 
         /// Returns `nil` for a session or a signature that does not hold.
         private func prove(
-            _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall
+            _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall, isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
             let statement = authorization.statement
             let request = try RequestStatement(
@@ -134,14 +159,19 @@
                 try Ed25519.verify(authorization.signature, of: request.message, by: statement.key)
             }
             guard isSigned else { return nil }
-            let outcome = try await prove(RequestKey(request, of: statement.user), statement, session, call)
-            if outcome == nil { statements.forget(session) }
+            let key = RequestKey(request, of: statement.user)
+            let outcome = try await prove(key, statement, session, call, isBarred: isBarred)
+            if outcome == nil {
+                statements.forget(session)
+                people.forget(statement.user, from: call.source)
+            }
             return outcome
         }
 
         /// Returns `nil` for a session that does not hold, or that was ended.
         private func prove(
-            _ request: RequestKey, _ statement: SessionStatement, _ session: Hash256, _ call: ServiceCall
+            _ request: RequestKey, _ statement: SessionStatement, _ session: Hash256, _ call: ServiceCall,
+            isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
             let rows = try await rows(of: statement, request)
             guard let signer = try signer(of: statement, call, rows),
@@ -149,11 +179,14 @@
             else { return nil }
             var chain: CardChain?
             if !signer.chain.isEmpty {
-                if rows.account == nil, let seconds = try await takeRegistration(call, of: statement.user) {
+                let invitation = try await goodInvitation(in: call, of: statement.user)
+                if isBarred, invitation == nil { return nil }
+                if rows.account == nil, let seconds = takeRegistration(from: call.source, invitation) {
                     noteFailure(of: call.source)
                     return .tooOften(seconds)
                 }
-                chain = try await prove(signer.chain, of: statement, rows.account)
+                chain = try await prove(
+                    signer.chain, of: statement, rows.account, for: invitation?.bytes ?? call.source)
                 guard chain != nil else { return nil }
             }
             // A device has a bucket of its own: a thief of it uses up nothing of the person's.
@@ -164,6 +197,7 @@
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
             guard isOpen(statement, rows) else { return nil }
             statements.keep(session, of: signer.key)
+            people.keep(statement.user, from: call.source)
             let caller = Caller(
                 user: statement.user, device: statement.kind == .device ? statement.device : nil,
                 account: rows.account, chain: chain, request: request)
@@ -171,24 +205,32 @@
             return .caller(caller)
         }
 
-        private func rows(of statement: SessionStatement, _ key: RequestKey) async throws(TresorError) -> Rows {
+        /// Reads the rows of a session and, unless it is `nil`, of a request.
+        private func rows(of statement: SessionStatement, _ key: RequestKey?) async throws(TresorError) -> Rows {
             try await engine.read { (transaction) throws(TresorError) in
-                var searches = [Account.search(statement.user), key.search]
-                if let device = statement.device { searches.append(ServerShares.key(statement.user, device)) }
+                let device = statement.device.map { ServerShares.key(statement.user, $0) }
+                let searches = [Account.search(statement.user)] + [device, key?.search].compactMap { $0 }
                 let found = try transaction.run(searches, finishing: true).map(\.rows)
                 return Rows(
                     account: try found[0].first.map { (row) throws(TresorError) in try Account(row) },
-                    requests: found[1],
-                    deviceKey: found.count > 2
-                        ? try found[2].first.map { (row) throws(TresorError) in try row.digest(0) } : nil)
+                    requests: key == nil ? [] : found[found.count - 1],
+                    deviceKey: device != nil
+                        ? try found[1].first.map { (row) throws(TresorError) in try row.digest(0) } : nil)
             }
+        }
+
+        /// The key of the rows that must have signed a session; `nil` if there is none.
+        private static func key(of statement: SessionStatement, _ rows: Rows) -> Hash256? {
+            guard statement.kind == .identity else { return rows.deviceKey }
+            return rows.account.flatMap { $0.generation == statement.generation ? $0.key : nil }
         }
 
         /// The key that must have signed the session; `nil` if there is none.
         private func signer(
             of statement: SessionStatement, _ call: ServiceCall, _ rows: Rows
         ) throws(TresorError) -> Signer? {
-            guard statement.kind == .identity else { return rows.deviceKey.map { Signer(key: $0) } }
+            let known = Self.key(of: statement, rows).map { Signer(key: $0) }
+            guard statement.kind == .identity else { return known }
             let chain: [UInt8]
             switch call.operation {
             // Below the newest generation nothing is proved. An old seed takes nothing from the bucket of its person.
@@ -198,10 +240,10 @@
                 chain = try PutCardRequest(call.body).chain
             default: chain = []
             }
-            let known = rows.account.flatMap { $0.generation == statement.generation ? Signer(key: $0.key) : nil }
             guard !chain.isEmpty else { return known }
             let claim = try CardClaim(newestIn: chain)
-            guard claim.generation == statement.generation else { return nil }
+            // The same key may have signed cards of two user ids.
+            guard claim.user == statement.user, claim.generation == statement.generation else { return nil }
             // The key of the newest card that is there needs no other proof.
             if let known, known.key == claim.signingKey { return known }
             return Signer(key: claim.signingKey, chain: chain)
@@ -209,23 +251,28 @@
 
         /// Reads the chain of a body; `nil` for one of somebody else, and for one that does not continue the chain that
         /// is there.
+        ///
+        /// - Parameter payer: who pays for the work, since nobody is proved yet: the source, or the invitation.
         private func prove(
-            _ bytes: [UInt8], of statement: SessionStatement, _ account: Account?
+            _ bytes: [UInt8], of statement: SessionStatement, _ account: Account?, for payer: WorkApart.Account
         ) async throws(TresorError) -> CardChain? {
+            var known: [UInt8] = []
             if account != nil {
-                let present = try await engine.read(Account.chain(of: statement.user, .asked ... .active)).first
+                let found = try await engine.read(Account.chain(of: statement.user, .asked ... .active))
+                guard let present = try found.first?.bytes(0) else { return nil }
                 // Cards lie one after the other: a chain begins with the bytes of each chain that it extends.
-                guard let present, try bytes.starts(with: present.bytes(0)) else { return nil }
+                guard bytes.starts(with: present) else { return nil }
+                known = present
             }
-            let chain = try CardChain(bytes)
+            let chain = try await work.readChain(bytes, knowing: known, for: payer)
             return chain.user == statement.user ? chain : nil
         }
 
         /// Takes a registration from the bucket of its source. Whom the operator invited goes on where others used that
         /// up: each invitation has a bucket.
-        private func takeRegistration(_ call: ServiceCall, of user: UserID) async throws(TresorError) -> UInt32? {
-            guard let seconds = limits.take(.registration(call.source), .registration) else { return nil }
-            guard let invitation = try await goodInvitation(in: call, of: user) else { return seconds }
+        private func takeRegistration(from source: [UInt8], _ invitation: Hash256?) -> UInt32? {
+            guard let seconds = limits.take(.registration, of: source) else { return nil }
+            guard let invitation else { return seconds }
             return limits.take(.registration(invitation.bytes), .registration)
         }
 
@@ -291,9 +338,6 @@
             if signers.withLock({ $0[hash] }) == signer { return true }
             return try Authentication.holds { () throws(TresorError) in try statement.verify(by: signer) }
         }
-
-        /// Whether a statement is kept.
-        func isKnown(_ hash: Hash256) -> Bool { signers.withLock { $0[hash] != nil } }
 
         /// Keeps a statement that held.
         func keep(_ hash: Hash256, of signer: Hash256) {

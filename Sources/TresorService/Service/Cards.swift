@@ -46,8 +46,12 @@
         /// - Throws: ``TresorError/noAccess`` for the chain of another user; ``TresorError/altered`` for one that does
         ///   not extend the present one.
         func put(_ request: PutCardRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
-            let chain = try caller.readChain(request.chain)
-            guard chain.user == caller.user else { throw .noAccess }
+            guard try CardClaim(newestIn: request.chain).user == caller.user else { throw .noAccess }
+            // Bytes are compared before a signature is checked, and none is checked again.
+            let found = try await context.engine.read(Account.chain(of: caller.user, .active ... .active))
+            guard let known = try found.first?.bytes(0) else { throw .noAccess }
+            guard known == request.chain || known == request.replacing else { return OutcomeAnswer(.conflict) }
+            let chain = try await context.readChain(request.chain, knowing: known, of: caller)
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 let found = try transaction.run(Account.chain(of: caller.user, .active ... .active))
                 guard let present = try found.first?.bytes(0) else { throw .noAccess }

@@ -132,13 +132,13 @@
             var fold = Fold(tresor: tresor)
             var next: UInt64 = 0
             while next < count {
-                let last = min(count, next + 1_024)
-                let rows = try await context.engine.read(Logs.search(tresor, next..<last))
-                guard UInt64(rows.count) == last - next else { return nil }
-                var page: [[UInt8]] = []
-                for row in rows { page.append(try row.bytes(0)) }
+                let range = next..<min(count, next + 1_024)
+                let page = try await context.engine.read { (transaction) throws(TresorError) in
+                    try Logs.page(of: tresor, range, byteCount: 16 << 20, transaction)
+                }
+                guard !page.isEmpty else { return nil }
                 do throws(TresorError) { try fold.apply(page) } catch { return nil }
-                next = last
+                next += UInt64(page.count)
             }
             return fold.state
         }

@@ -168,8 +168,10 @@
             let state = try Fold.state(of: entries, tresor: tresor)
             let (named, size) = try await takeBlobs(of: entries, in: state, from: store, &report)
             let wraps = try await wraps(of: state, from: store, &report)
-            let statements = Self.statements(entries, wraps, state) + named
             let now = context.now
+            let statements =
+                try Self.statements(entries, wraps, state) + Self.counting(entries, wraps, in: tresor, at: now)
+                + named
             let byteCount = size + wraps.reduce(entries.reduce(0) { $0 + $1.count }) { $0 + $1.bytes.count }
             let isTaken = try await context.engine.write { (transaction) throws(TresorError) in
                 let inserted = try transaction.run([
@@ -188,13 +190,16 @@
                 return true
             }
             guard isTaken else { return report.present.append(tresor) }
+            // Whoever asks for the log does not fold all of it.
+            let snapshot = Snapshots.bytes(of: state)
+            try await Snapshots(engine: context.engine).write(snapshot, of: tresor, count: state.entryCount)
             report.tresors += 1
             report.entries += state.entryCount
         }
 
         /// Takes the blobs that the entries name, part by part. Those of an import that was interrupted are taken again.
         ///
-        /// - Returns: the statements that name them, and the number of their bytes.
+        /// - Returns: the statements that name and count them, and the number of their bytes.
         private func takeBlobs(
             of entries: [[UInt8]], in state: LogState, from store: any Store, _ report: inout ImportReport
         ) async throws(TresorError) -> (naming: [SQL], byteCount: Int) {
@@ -207,16 +212,39 @@
                     var (size, part): (Int, UInt32) = (0, 0)
                     while let bytes = try await store.blob(blob.hash, part: part, in: state.tresor) {
                         _ = try await context.engine.write([
-                            Blobs.storing(bytes, as: part, of: blob.hash, in: state.tresor)
+                            Blobs.storing(bytes, as: part, of: blob.hash, by: entry.author, in: state.tresor)
                         ])
                         (size, part) = (size + bytes.count, part + 1)
                     }
                     if UInt64(size) != blob.size, entry.sequence > state.floor { report.missingBlobs += 1 }
                     byteCount += size
+                    statements.append(
+                        Room.counting(
+                            bytes: Int64(size), of: .digest(entry.author.digest), in: .digest(state.tresor.digest),
+                            at: context.now))
                 }
-                statements += Blobs.statements([], naming: blobs, at: entry.sequence, of: state.tresor, orElse: .busy)
+                statements += Blobs.statements(
+                    [], of: entry.author, naming: blobs, at: entry.sequence, in: state.tresor, orElse: .busy)
             }
             return (statements, byteCount)
+        }
+
+        /// The statements that count the entries for their authors, and the wraps for their receivers.
+        private static func counting(
+            _ entries: [[UInt8]], _ wraps: [Wrap], in tresor: TresorID, at now: UInt64
+        ) throws(TresorError) -> [SQL] {
+            var written: [UserID: (entries: UInt64, bytes: Int64)] = [:]
+            for bytes in entries {
+                let author = try Entry(bytes).author
+                written[author, default: (0, 0)].entries += 1
+                written[author, default: (0, 0)].bytes += Int64(bytes.count)
+            }
+            for wrap in wraps { written[wrap.user, default: (0, 0)].bytes += Int64(wrap.bytes.count) }
+            return written.map { author, written in
+                Room.counting(
+                    entries: written.entries, bytes: written.bytes, of: .digest(author.digest),
+                    in: .digest(tresor.digest), at: now)
+            }
         }
 
         /// Reads the wraps that the log calls for.
@@ -246,8 +274,7 @@
             }
             let access = state.everybody.compactMap { Access(of: $0, in: state)?.storing(in: state.tresor) }
             // Each counts as put by its receiver, who may replace it; others add.
-            let stored = wraps.map { Wraps.storing($0, by: $0.user, at: 0) }
-            return rows + stored + access + StateCache.storing(state, isDue: true)
+            return rows + wraps.map { Wraps.storing($0, by: $0.user, at: 0) } + access
         }
     }
 #endif

@@ -2,6 +2,7 @@
 
 #if Server
     import Synchronization
+    import TresorCore
 
     /// Limits on how often somebody asks, of this process.
     ///
@@ -18,14 +19,25 @@
             static let registration = Rate(count: 10, seconds: 60)
             /// Server shares of a device: two hundred, and one more each three seconds. Each command fetches one.
             static let serverShare = Rate(count: 200, seconds: 3)
+            /// Descriptions of the service for a source: a thousand, and fifty a second. Each command asks once.
+            static let server = Rate(count: 1_000, seconds: 0.02)
             /// Kit copies for a source: sixty, and one a second. Who has the words asks once.
             static let kitCopy = Rate(count: 60, seconds: 1)
             /// Requests of a source that prove nothing: a hundred, and five a second.
             static let failure = Rate(count: 100, seconds: 0.2)
 
+            /// The weight of work apart, in signatures that are verified: that of a large log at once, and then a
+            /// fifteenth of a core's time.
+            static let work = Rate(count: 32_768, seconds: 0.002)
+
             /// So many requests a second of an account.
             static func requests(_ perSecond: UInt32) -> Rate {
                 Rate(count: Int(perSecond) * 10, seconds: 1 / Double(max(1, perSecond)))
+            }
+
+            /// The rate of a network that has several shares.
+            fileprivate func times(_ share: Int) -> Rate {
+                Rate(count: count * share, seconds: seconds / Double(share))
             }
 
             /// The time that one request takes from a bucket, in nanoseconds.
@@ -34,21 +46,42 @@
 
         /// Somebody whose requests are counted, and what for.
         struct Key: Hashable, Sendable {
-            fileprivate enum Kind { case requests, registration, serverShare, kitCopy, failure }
+            fileprivate enum Kind { case requests, registration, serverShare, server, kitCopy, failure, work }
 
             fileprivate let kind: Kind
             fileprivate let bytes: [UInt8]
 
             /// The requests of a user.
             static func requests(_ user: [UInt8]) -> Key { Key(kind: .requests, bytes: user) }
-            /// The registrations of a source, or of a user who has an account.
+            /// The registrations of a network, by an invitation, or of a user who has an account.
             static func registration(_ bytes: [UInt8]) -> Key { Key(kind: .registration, bytes: bytes) }
             /// The server shares of a user, by device.
             static func serverShare(_ bytes: [UInt8]) -> Key { Key(kind: .serverShare, bytes: bytes) }
-            /// The kit copies that a source asks for.
-            static func kitCopy(_ source: [UInt8]) -> Key { Key(kind: .kitCopy, bytes: source) }
-            /// The requests of a source that proved nothing.
-            static func failure(_ source: [UInt8]) -> Key { Key(kind: .failure, bytes: source) }
+            /// The descriptions of the service that a network asks for.
+            static func server(_ network: [UInt8]) -> Key { Key(kind: .server, bytes: network) }
+            /// The kit copies that a network asks for.
+            static func kitCopy(_ network: [UInt8]) -> Key { Key(kind: .kitCopy, bytes: network) }
+            /// What a network sent that proved nothing.
+            static func failure(_ network: [UInt8]) -> Key { Key(kind: .failure, bytes: network) }
+            /// The work of a user, or of a source that has not proved who it is.
+            static func work(_ account: [UInt8]) -> Key { Key(kind: .work, bytes: account) }
+        }
+
+        /// What the requests of a source are counted for.
+        enum SourceLimit: Sendable {
+            case registration, server, kitCopy, failure
+
+            /// The buckets of a source: one for each network that it is in.
+            fileprivate func buckets(of source: [UInt8]) -> [(key: Key, rate: Rate)] {
+                SourceNetwork.all(of: source).map { network -> (key: Key, rate: Rate) in
+                    switch self {
+                    case .registration: (.registration(network.prefix), Rate.registration.times(network.share))
+                    case .server: (.server(network.prefix), Rate.server.times(network.share))
+                    case .kitCopy: (.kitCopy(network.prefix), Rate.kitCopy.times(network.share))
+                    case .failure: (.failure(network.prefix), Rate.failure.times(network.share))
+                    }
+                }
+            }
         }
 
         /// A bucket: empty places count as one that is full.
@@ -89,20 +122,57 @@
             look(key, rate, at: time ?? clock(), taking: false)
         }
 
+        /// Takes one request of a source: from each of its buckets, or from none if one of them has too little.
+        ///
+        /// - Returns: `nil` if it is allowed; else the seconds after which it is.
+        func take(_ limit: SourceLimit, of source: [UInt8]) -> UInt32? {
+            if let seconds = look(limit, of: source) { return seconds }
+            for bucket in limit.buckets(of: source) { _ = take(bucket.key, bucket.rate) }
+            return nil
+        }
+
+        /// Looks whether one request of a source is allowed, and takes none.
+        ///
+        /// - Returns: `nil` if it is; else the seconds after which it is.
+        func look(_ limit: SourceLimit, of source: [UInt8]) -> UInt32? {
+            limit.buckets(of: source).compactMap { look($0.key, $0.rate) }.max()
+        }
+
+        /// Takes as many as were used, also more than the bucket holds: the next is allowed when so many have flowed in.
+        func charge(_ count: Int, _ key: Key, _ rate: Rate, at time: ContinuousClock.Instant? = nil) {
+            let now = nanoseconds(to: time ?? clock())
+            let tag = key.hashValue
+            buckets.withLock { buckets in
+                let (place, full) = Self.find(tag, in: buckets, setCount, at: now)
+                buckets[place] = Bucket(tag: tag, full: full + Int64(count) * rate.interval)
+            }
+        }
+
+        private func nanoseconds(to time: ContinuousClock.Instant) -> Int64 {
+            Int64((start.duration(to: time) / .nanoseconds(1)).rounded())
+        }
+
         private func look(
             _ key: Key, _ rate: Rate, at time: ContinuousClock.Instant, taking: Bool
         ) -> UInt32? {
-            let now = Int64((start.duration(to: time) / .nanoseconds(1)).rounded())
+            let now = nanoseconds(to: time)
             let tag = key.hashValue
             return buckets.withLock { buckets in
-                let place = Self.place(of: tag, in: buckets, setCount)
-                let isKnown = buckets[place].tag == tag
-                let full = (isKnown ? max(now, buckets[place].full) : now) + rate.interval
+                let (place, present) = Self.find(tag, in: buckets, setCount, at: now)
+                let full = present + rate.interval
                 let excess = full - now - Int64(rate.count) * rate.interval
                 guard excess <= 0 else { return UInt32(clamping: excess / 1_000_000_000 + 1) }
                 if taking { buckets[place] = Bucket(tag: tag, full: full) }
                 return nil
             }
+        }
+
+        /// Returns the place of a key, and the time at which its bucket is full.
+        private static func find(
+            _ tag: Int, in buckets: [Bucket], _ setCount: Int, at now: Int64
+        ) -> (place: Int, full: Int64) {
+            let place = Self.place(of: tag, in: buckets, setCount)
+            return (place, buckets[place].tag == tag ? max(now, buckets[place].full) : now)
         }
 
         /// Returns the place of a key: its own, or else that of the bucket in its set that is full again first.

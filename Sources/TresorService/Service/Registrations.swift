@@ -16,13 +16,11 @@
         /// Reserves the handle of the caller's chain for them.
         ///
         /// - Throws: ``TresorError/unverified`` for a handle of another user, and for another card of this user;
-        ///   ``TresorError/noAccess`` for the chain of another user, and for an invitation that is not good;
-        ///   ``TresorError/unsupported`` for a log-in by password; ``TresorError/busy`` for too many open cases.
+        ///   ``TresorError/noAccess`` for an invitation that is not good; ``TresorError/unsupported`` for a log-in by
+        ///   password; ``TresorError/busy`` for too many open cases.
         func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
             guard request.blinded.isEmpty else { throw .unsupported }
-            let chain = try caller.readChain(request.chain)
-            // The same key may have signed cards of two user ids.
-            guard chain.user == caller.user else { throw .noAccess }
+            let chain = try await context.readChain(request.chain, of: caller)
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
             let desk = Desk(settings: context.settings, now: context.now)
@@ -133,7 +131,7 @@
         ) throws(TresorError) -> AccountState {
             guard present.state != .closed else { throw .noAccess }
             if chain.bytes != present.chain {
-                let former = try CardChain(present.chain)
+                let former = try CardChain(present.chain, knowing: present.chain)
                 guard present.state < .active, chain.extends(former) else { throw .unverified }
                 let changed = try transaction.run([Account.replacement(by: chain, after: former.newest.generation)])
                 guard changed == [1] else { throw .busy }
@@ -153,7 +151,7 @@
             _ request: FinishRequest, of user: UserID, in transaction: any SQLTransaction
         ) throws(TresorError) -> AccountState {
             guard let present = try find(user, in: transaction) else { throw .noAccess }
-            try request.statement.verify(by: try CardChain(present.chain))
+            try request.statement.verify(by: try CardChain(present.chain, knowing: present.chain))
             guard present.state == .asked else {
                 guard present.statement == request.statement.bytes else { throw .failed(.other) }
                 return present.state

@@ -40,7 +40,11 @@
             }
         }
 
-        package func knows(_ authorization: String) -> Bool { authentication.knows(authorization) }
+        /// Judges the head of a request before its body comes.
+        package func proves(_ head: ServiceHead) async throws(Refusal) -> Bool { try await authentication.proves(head) }
+
+        /// Notes that a source sent something that proves nothing.
+        package func noteFailure(of source: [UInt8]) { authentication.noteFailure(of: source) }
 
         /// Whether the database answers.
         package func isHealthy() async -> Bool {
@@ -56,13 +60,14 @@
             hints.cancel()
         }
 
-        /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended, and
-        /// blobs that no entry names.
+        /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended, blobs
+        /// that no entry names, and what lies behind tombstones.
         ///
         /// - Throws: the errors of the engine.
         package func sweep() async throws(TresorError) {
             try await Registrations(context: context).sweep()
             try await Blobs(context: context).sweep()
+            try await Deletions(context: context).sweep()
         }
 
         /// Folds every log and compares the database with it.
@@ -93,10 +98,7 @@
                 throw Refusal(.tooLarge, .failed(.other))
             }
             if case .anyone = call.operation.speaker {
-                // A call without a source comes from this process.
-                if call.operation == .kitCopy, !call.source.isEmpty,
-                    let seconds = context.limits.take(.kitCopy(call.source), .kitCopy)
-                {
+                if let seconds = context.limits.take(call.operation == .kitCopy ? .kitCopy : .server, of: call.source) {
                     return Self.refusal(until: seconds)
                 }
                 do throws(TresorError) { return try await answerAnyone(call) } catch { throw Refusal(error) }

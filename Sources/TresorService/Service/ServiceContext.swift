@@ -10,6 +10,7 @@
         let settings: ServiceSettings
         /// The id of the service.
         let server: Hash256
+        let work: WorkApart
         let states: StateCache
         let news: NewsBoard
         let limits: RateLimits
@@ -19,14 +20,25 @@
             self.engine = engine
             self.settings = settings
             server = try settings.server.id()
-            states = StateCache(engine: engine)
             news = NewsBoard()
             limits = RateLimits(clock: settings.steadyClock)
+            work = WorkApart(limits: limits)
+            states = StateCache(engine: engine, work: work)
             usage = UsageCache(engine: engine)
         }
 
         /// The time in seconds since 1970.
         var now: UInt64 { settings.clock() }
+
+        /// Reads the chain of a body, unless that was done to prove the session.
+        ///
+        /// - Parameter known: the bytes of the cards that were read before; empty for none.
+        func readChain(
+            _ bytes: [UInt8], knowing known: [UInt8] = [], of caller: Caller
+        ) async throws(TresorError) -> CardChain {
+            if let chain = caller.chain { return chain }
+            return try await work.readChain(bytes, knowing: known, for: caller.user.digest.bytes)
+        }
 
         /// Runs a change in one transaction that also keeps the answer.
         ///

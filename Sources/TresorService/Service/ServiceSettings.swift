@@ -33,7 +33,7 @@
 
     /// The limits of an account. Removing a member and leaving are never refused because of one.
     package struct Quotas: Hashable, Sendable {
-        /// The number of tresors that a person founds.
+        /// The number of tresors that a person founds, with those that were deleted.
         package var tresors: UInt64 = 1_000
         /// The number of entries in a log.
         package var entries: UInt64 = 100_000

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import Tresor
 public import TresorCrypto
 
 #if canImport(Darwin)
@@ -18,7 +19,7 @@ public final class MemoryHome: Home {
     /// How many more writes succeed; `nil` for all.
     private let room = Mutex<Int?>(nil)
     private let isHeld = Atomic(false)
-    private let isChanging = Mutex(false)
+    private let slots = SlotMutex()
 
     /// Makes an empty home.
     public init() {}
@@ -69,23 +70,7 @@ public final class MemoryHome: Home {
         defer { isHeld.store(false, ordering: .releasing) }
         return try body()
     }
-}
 
-extension MemoryHome: TurnHome {
-    private final class MemoryTurn: Turn {
-        private let home: MemoryHome
-
-        init(_ home: MemoryHome) { self.home = home }
-
-        deinit { home.isChanging.withLock { $0 = false } }
-    }
-
-    /// Takes the turn without waiting; `nil` while another task has it.
-    package func takeTurn() -> (any Turn)? {
-        let isTaken = isChanging.withLock { isChanging in
-            defer { isChanging = true }
-            return isChanging
-        }
-        return isTaken ? nil : MemoryTurn(self)
-    }
+    /// Takes the right to change the key slots, without waiting; `nil` while another task has it.
+    public func slotLock() -> SlotLock? { slots.lock() }
 }

@@ -21,6 +21,7 @@ struct ErasureChecks {
         try await checks.kitCopies()
         try await checks.wraps()
         try await checks.blobs()
+        try await checks.tresors()
     }
 
     private func serverShares() async throws {
@@ -79,6 +80,18 @@ struct ErasureChecks {
         try await store.deleteBlobs([Sample.hash(0)], in: Sample.tresor(1))
         try look(for: blobs[0], isThere: false, "a deleted blob")
         try look(for: blobs[1], isThere: true, "a blob")
+    }
+
+    private func tresors() async throws {
+        let (entry, wrap) = (Sample.secret(13, byteCount: 9000), Sample.secret(14, byteCount: 1200))
+        let tresor = Sample.tresor(2)
+        let change = LogChange(
+            tresor: tresor, sequence: 0, previous: nil, entry: entry, putting: [Sample.wrap(1, epoch: 1, wrap)])
+        try await expect(store.append(change) == .done, or: "it refuses a first entry")
+        try look(for: wrap, isThere: true, "a wrap")
+        try await store.deleteTresor(tresor)
+        try look(for: entry, isThere: false, "an entry of a deleted tresor")
+        try look(for: wrap, isThere: false, "a wrap of a deleted tresor")
     }
 
     private func look(for needle: [UInt8], isThere: Bool, _ name: String) throws {

@@ -92,6 +92,13 @@ extension FaultyStore {
             try await base.tresors(of: user)
         }
     }
+
+    /// Forwards the call.
+    public func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        try await passing(.deleteTresor, acknowledging: ()) { () async throws(TresorError) in
+            try await base.deleteTresor(tresor)
+        }
+    }
 }
 
 /// Server shares and kit copies.

@@ -133,4 +133,34 @@ enum LogChecks {
         try await expect(
             store.entries(of: Sample.tresor(2), from: 0, limit: 10).isEmpty, or: "it begins a log by restoring")
     }
+
+    static func tresorDeletion(in store: any Store) async throws {
+        let (user, hash, other) = (Sample.user(1), Sample.hash(1), Sample.tresor(2))
+        let first = Sample.change(
+            0, after: nil, [10], putting: [Sample.wrap(1, epoch: 1, [2])],
+            blobs: [StoredBlob(hash: hash, size: 1, bytes: [3])])
+        try await expect(store.append(first) == .done, or: "it refuses a first entry")
+        try await store.putWraps([Sample.wrap(1, epoch: 1, [4])], in: other)
+        for _ in 0..<2 { try await store.deleteTresor(tresor) }
+        try await store.deleteTresor(Sample.tresor(3))
+        func look(_ when: String) async throws {
+            try await expect(
+                store.entries(of: tresor, from: 0, limit: 9).isEmpty, or: "it has entries of a deleted tresor \(when)")
+            try await expect(
+                store.wraps(of: user, in: tresor, epoch: nil).isEmpty, or: "it has wraps of a deleted tresor \(when)")
+            try await expect(
+                store.blobs([hash], in: tresor) == [nil], or: "it has a blob of a deleted tresor \(when)")
+            try await expect(
+                store.tresors(of: user) == [other], or: "it does not list exactly the tresors that are left \(when)")
+        }
+        try await look("after its deletion")
+        try await expect(store.append(first) == .conflict, or: "it begins a deleted tresor again")
+        try await expect(
+            store.restore([10], at: 0, of: tresor) == .conflict, or: "it restores an entry of a deleted tresor")
+        try await store.putWraps([Sample.wrap(1, epoch: 1, [2])], in: tresor)
+        try await store.putBlob(0, [3], of: hash, in: tresor)
+        try await look("after something was put for it")
+        try await expect(
+            store.wraps(of: user, in: other, epoch: nil) == [[4]], or: "it deletes a wrap of another tresor")
+    }
 }

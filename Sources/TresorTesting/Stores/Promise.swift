@@ -22,6 +22,8 @@ package enum Promise: String, Hashable, Sendable, CaseIterable {
     case wrapRestoration = "a wrap is restored in place of a damaged one"
     /// Restoring an entry replaces nothing and appends nothing.
     case entryRestoration = "restoring an entry replaces and appends nothing"
+    /// A deleted tresor is gone, and nothing brings it back.
+    case tresorDeletion = "a deleted tresor is gone, and its id stays taken"
     /// A blob lies in parts, by tresor and hash.
     case blobParts = "a blob is kept in parts, by tresor and hash"
     /// Whole blobs are read at once, in order, up to 4 MiB.
@@ -54,6 +56,7 @@ package enum Promise: String, Hashable, Sendable, CaseIterable {
         case .wrapTransactions: try await LogChecks.wrapTransactions(in: place.open())
         case .wrapRestoration: try await LogChecks.wrapRestoration(in: place.open())
         case .entryRestoration: try await LogChecks.entryRestoration(in: place.open())
+        case .tresorDeletion: try await LogChecks.tresorDeletion(in: place.open())
         case .blobParts: try await BlobChecks.parts(in: place.open())
         case .blobBatches: try await BlobChecks.batches(in: place.open())
         case .blobTransactions: try await BlobChecks.transactions(in: place.open())

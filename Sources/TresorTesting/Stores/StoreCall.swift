@@ -4,7 +4,7 @@
 public struct StoreCall: Hashable, Sendable {
     package enum Requirement: String, CaseIterable {
         case putCard, card, cards, users
-        case entries, append, restore, wraps, wrapsOfMany, putWraps, tresors
+        case entries, append, restore, wraps, wrapsOfMany, putWraps, tresors, deleteTresor
         case putServerShare, serverShare, deleteServerShares, putKitCopy, kitCopy, deleteKitCopy
         case putBlob, blob, blobs, deleteBlobs
     }
@@ -22,8 +22,8 @@ public struct StoreCall: Hashable, Sendable {
         switch requirement {
         case .card, .cards, .users, .entries, .wraps, .wrapsOfMany, .tresors, .serverShare, .kitCopy, .blob, .blobs:
             false
-        case .putCard, .append, .restore, .putWraps, .putServerShare, .deleteServerShares, .putKitCopy,
-            .deleteKitCopy, .putBlob, .deleteBlobs:
+        case .putCard, .append, .restore, .putWraps, .deleteTresor, .putServerShare, .deleteServerShares,
+            .putKitCopy, .deleteKitCopy, .putBlob, .deleteBlobs:
             true
         }
     }

@@ -87,6 +87,13 @@ struct CheckpointVectors: TestWriter {
             "an attachment that is the pack", "NonCanonical", ItemWriter.volume([(4, ItemWriter("a", .attachment(0)))]))
         content(
             "kind 3", "WrongVersion", ItemWriter.volume([(4, ItemWriter("a", .raw(3, [])))]), error: "unsupported")
+        content(
+            "kind 3 after an item that replaces itself", "NonCanonical",
+            ItemWriter.volume([(4, ItemWriter("a", replaces: [4], .deleted)), (5, ItemWriter("a", .raw(3, [])))]))
+        content(
+            "kind 3 after a greater sequence: the order is checked last", "WrongVersion",
+            ItemWriter.volume([(5, ItemWriter("a", .deleted)), (4, ItemWriter("a", .raw(3, [])))]),
+            error: "unsupported")
         addVolumePlaces(
             scene, base, volume, { refuse($0, $1, $2, $3, upto: $4) }, { entry($0, upto: $1, by: $2) })
     }
@@ -126,12 +133,14 @@ struct CheckpointVectors: TestWriter {
         asks(
             "the keys of the epoch before", "WrongKey", "altered",
             ["volume": volume, "keys": log.epochs[0].tk + log.epochs[0].hk])
+        let place = Values([
+            ("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("entry", .bytes(named)),
+            ("index", .bytes(u64(0))),
+        ])
+        invalid("no volume", "Withheld", "store", in: place.with("keys", log.current.tk + log.current.hk))
         invalid(
-            "no volume", "Withheld", "store",
-            in: Values([
-                ("tresor", .bytes(log.tresor)), ("log", .list(log.entries)), ("entry", .bytes(named)),
-                ("index", .bytes(u64(0))), ("keys", .bytes(log.current.tk + log.current.hk)),
-            ]))
+            "no volume for a member from now on: the key comes first", "HistoryKeyLeaked", "no_access",
+            in: place.with("keys", log.current.tk))
     }
 
     private func addTables(_ scene: RecordLog) {
@@ -183,6 +192,34 @@ struct CheckpointVectors: TestWriter {
             "a later checkpoint alone counts", "Normal", second, without: [3, 4, 5, 6, 7, 9],
             RecordsExpected(second.kept { sequence, _ in sequence > 5 }, byVolumes: true))
         reads("and changes nothing for who has the packs", "Normal", second, RecordsExpected(second.kept()))
+        addVoidCommits(scene) { reads($0, $1, $2, without: $3, $4) }
+    }
+
+    /// Commits whose bodies are void, below the floor and above it.
+    private func addVoidCommits(
+        _ scene: RecordLog, _ reads: (String, String, RecordLog, Set<UInt64>, RecordsExpected) -> Void
+    ) {
+        var scene = scene
+        let blob = draw(0)("blob", 32) + u64(674)
+        // The epoch before is none of a commit any more (R39).
+        func void(_ log: Log) -> Bytes { log.entry(Cast.anna, Body.commit([blob], epoch: log.current.number - 1)) }
+        let below = scene.append(void(scene.log), pack: nil)
+        let heads = scene.kept { sequence, _ in sequence >= 4 }
+        var invented = scene
+        invented.checkpoint([ItemWriter.volume(heads + [(below, ItemWriter("e", .bytes([9])))])], upto: below)
+        reads(
+            "an item of a commit whose body is void", "SwappedRecord", invented, [3],
+            RecordsExpected(
+                scene.kept { sequence, _ in sequence != 3 }, void: [below], missing: [(3, "store")],
+                missingVolume: "altered"))
+        scene.checkpoint([ItemWriter.volume(heads)], upto: below)
+        let above = scene.append(void(scene.log), pack: nil)
+        reads(
+            "void commits below and above the floor, with all packs", "Void", scene, [],
+            RecordsExpected(scene.kept(), void: [below, above]))
+        reads(
+            "volumes stand for a void commit too", "Void", scene, [3],
+            RecordsExpected(heads, void: [above], byVolumes: true))
     }
 
     private func addComparisons(_ scene: RecordLog) {

@@ -84,6 +84,10 @@ struct ExportVectors: TestWriter {
         let object = noted(rows)
         let base = valid(
             "two noted stores", in: ["magic": ascii("tresorn1"), "object": object], out: ["object": object])
+        let moved = noted([rows[0], (tresors[0], ascii("https://tresor.clinic.example:8443")), rows[1]])
+        valid(
+            "a tresor that two stores have shown", in: ["magic": ascii("tresorn1"), "object": moved],
+            out: ["object": moved])
         let empty = preamble("tresorn1")
         valid(
             "no noted stores", ["EdgeCase"], in: ["magic": ascii("tresorn1"), "object": empty], out: ["object": empty])
@@ -94,7 +98,9 @@ struct ExportVectors: TestWriter {
         refuse("version 2", "WrongVersion", object.replacing(at: 8, with: [2]), error: "unsupported")
         refuse("suite 2", "WrongSuite", object.replacing(at: 9, with: [2]), error: "unsupported")
         refuse("tresor ids that fall", "NonCanonical", noted(rows.reversed()))
-        refuse("one tresor twice", "NonCanonical", noted([rows[0], rows[0]]))
+        refuse("one tresor and store twice", "NonCanonical", noted([rows[0], rows[0]]))
+        refuse(
+            "stores of a tresor that fall", "NonCanonical", noted([(tresors[0], ascii("b")), (tresors[0], ascii("a"))]))
         refuse("a store without a name", "LengthOverflow", noted([(tresors[0], [])]))
         refuse("a name of 4097 bytes", "Oversize", noted([(tresors[0], zeros(4097))]))
         refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))

@@ -42,6 +42,7 @@ struct LogVectors: LogTestWriter {
         file.group("fold")
         ApprovalBodyVectors(file: file).addBodies()
         snapshots.addWaiting()
+        crowd.addKnown()
         return file
     }
 

@@ -4,7 +4,8 @@
 struct PackPlaceVectors: TestWriter {
     let file: VectorFile
 
-    private static let content = ItemWriter.pack([ItemWriter("plan", .bytes(ascii("{}")))])
+    private static let item = ItemWriter("plan", .bytes(ascii("{}")))
+    private static let content = ItemWriter.pack([item])
 
     /// The header, the author and the fields of a pack against the entry that names it.
     func addPlaces(_ scene: RecordLog, _ base: Int) {
@@ -25,6 +26,9 @@ struct PackPlaceVectors: TestWriter {
         let other = Log.begun(draw(), founder: Cast.anna)
         void("of another tresor", pack(tresor: other.tresor))
         void("the header's epoch is the one before", pack(epoch: log.epochs[1], head: log.head(at: 3)))
+        void(
+            "the header's epoch is the one before, under the key of the commit's epoch",
+            pack(epoch: log.epochs[1], head: log.head(at: 3), faults: .init(epoch: log.current)))
         void("the header's epoch is one to come", pack(epoch: log.nextEpoch()))
         void("sealed under the key of the epoch before", pack(faults: .init(epoch: log.epochs[1])))
         void("sealed as a volume", pack(isVolume: true))
@@ -45,8 +49,32 @@ struct PackPlaceVectors: TestWriter {
         void("with a record name", pack(record: "plan"))
         void("with a first author", pack(origin: pack()))
         void("padding that is not zero", pack(faults: .init(padding: Bytes(repeating: 1, count: pack().padding.count))))
+        void("padding of another size", pack(faults: .init(padding: zeros(pack().padding.count + 32))))
         void("a content length that does not fit", pack(faults: .init(contentLength: 1 << 40)))
+        addEnds(scene)
         addEnvelopes(scene, base)
+    }
+
+    /// An author whose right to write ends: the time of the file counts.
+    private func addEnds(_ scene: RecordLog) {
+        var ending = RecordLog(Log.begun(scene.draw, founder: Cast.anna), scene.draw)
+        let end = ending.log.time + 2 * Log.day
+        ending.log.grant([Cast.bert], role: 2, notAfter: end)
+        for (comment, flag, time, items) in [
+            ("dated in the last second of its author", "EdgeCase", end, [Self.item]),
+            ("dated after the last second of its author", "Void", end + 1, []),
+        ] as [(String, String, UInt64, [ItemWriter])] {
+            let pack = ending.sealed(Self.content, by: Cast.bert, time: time).bytes
+            let input = Values([
+                ("tresor", .bytes(ending.log.tresor)), ("log", .list(ending.log.entries)),
+                ("history", .bytes(u64(0))), ("keys", .bytes(ending.log.current.tk)),
+                ("entry", .bytes(ending.commit(pack, by: Cast.bert))), ("pack", .bytes(pack)),
+            ])
+            valid(
+                comment, [flag], in: input,
+                out: (["outcome": ascii(items.isEmpty ? "void" : "items")] as Values)
+                    .with("item hashes", items.map { blake2b(32, $0.bytes) }))
+        }
     }
 
     /// Bytes that the entry names and that are no pack at all.
@@ -122,11 +150,10 @@ struct PackPlaceVectors: TestWriter {
             ])
             if let history { input = input.with("history", u64(history)) }
             if let pack { input = input.with("pack", pack) }
-            let item = ItemWriter("plan", .bytes(ascii("{}"))).bytes
             file.valid(
                 comment, ["EdgeCase"], in: input,
                 out: (["outcome": ascii(outcome)] as Values)
-                    .with("item hashes", outcome == "items" ? [blake2b(32, item)] : []))
+                    .with("item hashes", outcome == "items" ? [blake2b(32, Self.item.bytes)] : []))
         }
         let now = scene.sealed(Self.content).bytes
         reads("a reader from this very epoch on", "items", scene, history: 3, pack: now)

@@ -114,11 +114,14 @@ struct PackVectors: TestWriter {
         }
         var left = scene
         left.log.append(Cast.cleo, Body.leave)
-        let late = left.sealed(ItemWriter.pack([Self.plan])).bytes
-        file.valid(
-            "a void body, R40: *rekey pending* is set", ["Void"], base: base,
-            in: (["entry": left.commit(late), "pack": late] as Values).with("log", left.log.entries),
-            out: (["outcome": ascii("void")] as Values).with("item hashes", [Bytes]()))
+        // The header of the second pack names a head at which the mark is not set.
+        for (comment, scene) in [("", left), (", and was not where the pack was sealed", scene)] {
+            let late = scene.sealed(ItemWriter.pack([Self.plan])).bytes
+            file.valid(
+                "a void body, R40: *rekey pending* is set\(comment)", ["Void"], base: base,
+                in: (["entry": left.commit(late), "pack": late] as Values).with("log", left.log.entries),
+                out: (["outcome": ascii("void")] as Values).with("item hashes", [Bytes]()))
+        }
     }
 
     /// Each bound of SPEC §19.1, passed by one.
@@ -161,6 +164,13 @@ struct PackVectors: TestWriter {
         }
         void("an attachment where none is named", ItemWriter.pack([ItemWriter("a", .attachment(1))]))
         void("a pack of 1 MiB and one byte", ItemWriter.pack(Self.large((1 << 20) + 1)))
+        item("a revision above the head, before kind 3") { item in
+            item.replaces = [5]
+            item.content = .raw(3, [])
+        }
+        void(
+            "an attachment that is not named, before kind 3",
+            ItemWriter.pack([ItemWriter("a", .attachment(1)), ItemWriter("b", .raw(3, []))]))
     }
 
     /// What a later release may bring is not void: the tresor is incomplete for this one.
@@ -175,6 +185,9 @@ struct PackVectors: TestWriter {
                 "kind \(kind)", "WrongVersion", "unsupported", scene,
                 ItemWriter.pack([ItemWriter("a", .raw(kind, []))]), base)
         }
+        missing(
+            "kind 3 after a name that falls: the order is checked last", "WrongVersion", "unsupported", scene,
+            ItemWriter.pack([ItemWriter("b", .deleted), ItemWriter("a", .raw(3, []))]), base)
     }
 
     private func missing(

@@ -68,6 +68,7 @@ struct ServiceMessageVectors: TestWriter {
         message("CardRequest", Cast.bert.user)
         message("ChainAnswer", chain, [("524 289 bytes", "Oversize", u32(524_289))])
         edge("ChainAnswer", "none", u32(0))
+        edge("ChainAnswer", "a byte that is no chain", prefixed([1]))
         message("CardsRequest", vector16(ascii("bert")), [("257 bytes", "Oversize", vector16(zeros(257)))])
         message("ChainsAnswer", u16(1) + chain, [("an empty chain", "LengthOverflow", u16(1) + u32(0))])
         edge("ChainsAnswer", "none", u16(0))
@@ -345,6 +346,10 @@ struct ServiceMessageVectors: TestWriter {
                 ("2^32 − 1 people", "LengthOverflow", [0, 255, 255, 255, 255] + waiting),
             ])
         edge("InboxAnswer", "nobody", [0] + u32(0))
+        let people = Person.byUser([Cast.anna, Cast.bert]).reversed().map { person -> Bytes in
+            [2] + prefixed(person.chain) + u16(0) + u64(5)
+        }
+        edge("InboxAnswer", "user ids that fall", [0] + u32(2) + join(people))
         message(
             "AdmitRequest", Cast.anna.user + Cast.anna.newest.hash + [1],
             [("2", "NonCanonical", Cast.anna.user + Cast.anna.newest.hash + [2])])

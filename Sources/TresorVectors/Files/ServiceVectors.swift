@@ -71,6 +71,9 @@ struct ServiceVectors: TestWriter {
             "a device", in: ["device half": share],
             out: ["user": Cast.anna.user, "device": fixture.device, "device key": fixture.deviceKey.publicKey])
         addFrameFaults(share, base: base, as: "device half")
+        invalid(
+            "of another release, cut: the size comes first", "Truncated", "altered", base: base,
+            in: ["device half": Bytes(share.replacing(at: 7, with: [0x39]).prefix(60))])
     }
 
     private func sessionOut(_ session: Bytes) -> Values {
@@ -167,6 +170,9 @@ struct ServiceVectors: TestWriter {
             out: ["session": fixture.session(), "id": fixture.id, "time": u64(1_767_300_100)])
         invalid("another operation", "WrongContext", "altered", base: base, in: ["operation": ascii("append")])
         invalid("no operation", "NonCanonical", "failed", base: base, in: ["operation": ascii("Put-Card")])
+        invalid(
+            "no operation and no authorization: the operation comes first", "NonCanonical", "failed", base: base,
+            in: ["operation": ascii("Put-Card"), "authorization": []])
         invalid("another body", "WrongContext", "altered", base: base, in: ["body": body + [0]])
         func refuse(_ comment: String, _ flag: String, _ text: Bytes, _ error: String = "altered") {
             invalid(comment, flag, error, base: base, in: ["authorization": text])
@@ -253,6 +259,8 @@ struct ServiceVectors: TestWriter {
         refuse("a generation that is not there", "WrongSigner", fixture.login(generation: 1))
         refuse("another's statement", "WrongSigner", fixture.login(of: Cast.bert))
         refuse("signed by another", "WrongSigner", fixture.login(signer: Cast.bert.newest.signing))
+        let twin = Person(seed: Cast.anna.newest.seed, handle: ascii("dr-anna"), time: 1_767_225_600)
+        refuse("of another user id with the same key", "WrongContext", fixture.login(of: twin))
         refuse("signed under another label", "CrossTypeSignature", fixture.login(label: "tresor/v1/session-signature"))
         for (place, what) in [(10, "server"), (42, "user"), (85, "revision"), (157, "time"), (158, "R"), (190, "S")] {
             refuse("another \(what)", "WrongSigner", login.flipped(at: place))

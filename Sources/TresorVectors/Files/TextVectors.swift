@@ -146,6 +146,20 @@ struct TextVectors: TestWriter {
         }
         let out: Values = ["K": kit, "words": ascii(words.joined(separator: " "))]
         let base = valid("numbered", ["EdgeCase"], in: ["words": numbered { " \($0) \($1)" }], out: out)
+        let blanks = [
+            "\u{a0}", "\u{85}", "\u{1680}", "\u{2003}", "\u{2028}", "\u{202f}", "\u{205f}", "\u{3000}", "\u{b}",
+        ]
+        let spread = words.enumerated().map { blanks[$0 % blanks.count] + $1 }.joined()
+        valid("white space of Unicode", ["EdgeCase"], in: ["words": ascii(spread)], out: out)
+        valid(
+            "a byte-order mark in front", ["EdgeCase"],
+            in: ["words": ascii("\u{feff}" + words.joined(separator: " "))], out: out)
+        invalid(
+            "a blank that is cut off", "BadWord", "wrong_password", base: base,
+            in: ["words": ascii(words.joined(separator: " ")) + [0xe2, 0x80]])
+        invalid(
+            "a space of no width", "BadWord", "wrong_password", base: base,
+            in: ["words": ascii(words.joined(separator: "\u{200b}"))])
         valid("numbered, with full stops", ["EdgeCase"], in: ["words": numbered { "\($0).\t\($1)" }], out: out)
         valid(
             "numbers anywhere, leading zeros among them", ["EdgeCase"],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Tresor
@@ -37,8 +38,8 @@ import Testing
         #expect(!names.contains { $0.hasPrefix("new") || $0.hasPrefix(".tresor-") }, "\(names)")
     }
 
-    /// 200 MiB whose last chunk, signature or author is wrong: late, and still nothing.
-    @Test func A6_nothingComesOutOfALargeFile() async throws {
+    /// 200 MiB whose last chunk, signature or author is wrong: late, and still nothing. It takes 1 GiB of memory.
+    @Test(.longRun) func A6_nothingComesOutOfALargeFile() async throws {
         let large = Data(repeating: 0x78, count: 200 << 20)
         try large.write(to: URL(fileURLWithPath: stage.scratch["plan.json"]))
         try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])

@@ -196,9 +196,7 @@ import TresorStore
         var program = stage.program
         program.terminal = terminal
         let child = try program.start(arguments, output: terminal.path, error: terminal.path)
-        let code = try child.end(terminal: terminal)
-        for _ in 0..<5 { terminal.attend(milliseconds: 20) }
-        return code
+        return try child.end(terminal: terminal)
     }
 
     /// A true safety number of another person, of the owner herself, or of one's own earlier keys does not fit this

@@ -2,12 +2,13 @@
 
 #if os(Linux)
     import Foundation
+    import TestSupport
     import Testing
 
     /// The memory of the built program while it waits for an answer, searched for bytes that belong in guarded pages
-    /// only.
+    /// only. Other threads of the program may still be wiping when the question stands there, so this is of the long run.
     @Suite(
-        .enabled(if: geteuid() == 0, "only root reads the memory of a program that forbids it"),
+        .longRun, .enabled(if: geteuid() == 0, "only root reads the memory of a program that forbids it"),
         .disabled(if: isSanitized, "a sanitizer keeps copies of its own"))
     struct PromptScanTests {
         let stage: Stage

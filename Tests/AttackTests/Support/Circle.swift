@@ -63,7 +63,7 @@ final class Circle: Sendable {
     /// A person's home, byte for byte, without evidence.
     func home(of handle: String) throws -> [String: [UInt8]] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: scratch[handle])
-        return names.filter { !$0.hasPrefix("evidence") && $0 != "lock" }
+        return names.filter { !$0.hasPrefix("evidence") && !$0.hasSuffix("lock") }
             .reduce(into: [:]) { $0[$1] = bytes(at: scratch["\(handle)/\($1)"]) }
     }
 }

@@ -2,6 +2,7 @@
 
 import CProbe
 import Foundation
+import TestSupport
 
 /// The built program as a child of the test, in a session of its own.
 struct Program {
@@ -76,13 +77,15 @@ struct RunningProgram {
         while true {
             var status: Int32 = 0
             if waitpid(id, &status, WNOHANG) == id {
-                terminal?.attend(milliseconds: 0)
+                terminal?.finish()
                 let signal = status & 0x7f
                 return signal == 0 ? (status >> 8) & 0xff : -signal
             }
             guard Date() < deadline else {
+                let what = doing(id)
                 kill()
-                throw Unmet("the program did not end")
+                throw Unmet(
+                    "the program did not end: \(what); its terminal shows: \(terminal?.transcript ?? "nothing")")
             }
             if let terminal { terminal.attend(milliseconds: 5) } else { usleep(2_000) }
         }
@@ -100,7 +103,9 @@ final class Terminal {
     let path: String
     private(set) var transcript = ""
     private let master: Int32
-    private let slave: Int32
+    /// −1 when the programs have ended.
+    private var slave: Int32
+    private var echoedAtTheEnd = false
 
     init() throws {
         var master: Int32 = -1
@@ -116,16 +121,31 @@ final class Terminal {
 
     deinit {
         close(master)
-        close(slave)
+        if slave >= 0 { close(slave) }
     }
 
     /// Takes what is shown, waiting at most so long for it.
-    func attend(milliseconds: Int32) {
+    ///
+    /// - Returns: whether something was shown.
+    @discardableResult
+    func attend(milliseconds: Int32) -> Bool {
         var entry = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, milliseconds) > 0 else { return }
+        guard poll(&entry, 1, milliseconds) > 0 else { return false }
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = read(master, &buffer, buffer.count)
-        if count > 0 { transcript += String(decoding: buffer.prefix(count), as: UTF8.self) }
+        guard count > 0 else { return false }
+        transcript += String(decoding: buffer.prefix(count), as: UTF8.self)
+        return true
+    }
+
+    /// Takes everything that the programs have shown, when they have ended: where nobody has the other side open, the
+    /// kernel says where the end is.
+    func finish() {
+        guard slave >= 0 else { return }
+        echoedAtTheEnd = echoes
+        close(slave)
+        slave = -1
+        while attend(milliseconds: 60_000) {}
     }
 
     /// Waits until `text` is shown.
@@ -139,6 +159,7 @@ final class Terminal {
 
     /// Whether what is typed is shown.
     var echoes: Bool {
+        guard slave >= 0 else { return echoedAtTheEnd }
         var modes = termios()
         return tcgetattr(slave, &modes) == 0 && modes.c_lflag & tcflag_t(ECHO) != 0
     }
@@ -146,6 +167,9 @@ final class Terminal {
     func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(master, bytes, bytes.count)
+        // The kernel has handed it on at the latest when somebody asks whether there is something to read.
+        var entry = pollfd(fd: slave, events: Int16(POLLIN), revents: 0)
+        poll(&entry, 1, 0)
     }
 }
 

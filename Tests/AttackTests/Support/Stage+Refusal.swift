@@ -26,7 +26,8 @@ extension Stage {
         var kept: [String: Kept] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: scratch.path) {
             let parts = name.split(separator: "/")
-            let isOwn = parts.contains { $0.hasPrefix("evidence") || $0 == "lock" } || name.hasPrefix("store.db")
+            let isOwn =
+                parts.contains { $0.hasPrefix("evidence") || $0.hasSuffix("lock") } || name.hasPrefix("store.db")
             let attributes = try FileManager.default.attributesOfItem(atPath: scratch[name])
             guard !isOwn, isKept(name), attributes[.type] as? FileAttributeType == .typeRegular else { continue }
             let size = attributes[.size] as? Int ?? 0

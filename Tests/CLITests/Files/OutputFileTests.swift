@@ -2,6 +2,7 @@
 
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import Tresor
 import TresorCrypto
@@ -150,7 +151,7 @@ struct OutputFileTests {
         #expect(scratch.names == [".tresor-00000000000a11fe.tmp", "file"])
     }
 
-    @Test("What somebody sweeps away before it is locked is made once more")
+    @Test("What somebody sweeps away before it is locked is made once more", .longRun)
     func sweptWhileMade() throws {
         let directory = scratch.url.path
         let isDone = Mutex(false)

@@ -2,6 +2,7 @@
 
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import Tresor
 import TresorCrypto
@@ -64,7 +65,7 @@ struct OutputIntrusionTests {
     }
 
     /// An intruder may replace the output between any two calls; only the file at the last call decides.
-    @Test(arguments: [true, false]) func A103_anExchangedOutputHasNothingElseWritten(unnamed: Bool) throws {
+    @Test(.longRun, arguments: [true, false]) func A103_anExchangedOutputHasNothingElseWritten(unnamed: Bool) throws {
         let isDone = Mutex(false)
         let rounds = Mutex(0)
         let directory = scratch.url.path

@@ -57,6 +57,37 @@ struct PlacesTests {
         #expect(try places(["--store", "o.db"], environment).store() == "o.db")
     }
 
+    @Test(
+        "An address without its scheme, or with blanks, makes no file",
+        arguments: [
+            "tresor.clinic.example", "tresor.clinic.example:8443", "localhost:8443", "ftp://clinic.example",
+            " https://a",
+            "https://a ", "store.db\n", "Clinic.Example",
+        ])
+    func mistypedAddress(_ text: String) throws {
+        var environment = Environment()
+        environment.home = "/h"
+        let failure = #expect(throws: CommandFailure.self) { try places(["--store", text], environment).store() }
+        #expect(failure?.error == .usage)
+        environment.store = text
+        #expect(throws: CommandFailure.self) { try places([], environment).store() }
+    }
+
+    @Test("A scheme counts in any case", arguments: ["HTTPS://Clinic.example", "Https://clinic.example/"])
+    func scheme(_ text: String) throws {
+        var environment = Environment()
+        environment.home = "/h"
+        #expect(try places(["--store", text], environment).store() == "https://clinic.example")
+    }
+
+    @Test(
+        "A file is one by its ending, its path, or because it is there", arguments: ["clinic.db", "./clinic.example"])
+    func fileNames(_ text: String) throws {
+        var environment = Environment()
+        environment.home = "/h"
+        #expect(try places(["--store", text], environment).store() == text)
+    }
+
     @Test("A service is noted with its way, and reached by it until another way is given")
     func service() throws {
         let scratch = try Scratch()

@@ -35,8 +35,12 @@ struct ProcessTests {
 
     @Test("A reader that goes away ends it quietly with SIGPIPE")
     func pipe() throws {
-        let result = try shell("{ sleep 0.3; tresor help json; echo $? >&2; } | true")
+        let scratch = try Scratch()
+        let pipe = Self.quoted(scratch.path("pipe"))
+        // The only reader has gone before the program begins.
+        let result = try shell("mkfifo \(pipe); exec 3<>\(pipe) 4>\(pipe) 3<&-; tresor help json >&4; echo $? >&2")
         #expect(result.errorText == "141\n")
+        #expect(scratch.names == ["pipe"])
     }
 
     @Test("An argument that is not UTF-8 is refused by its position, and not repeated")

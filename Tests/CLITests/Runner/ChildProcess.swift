@@ -2,6 +2,7 @@
 
 import Foundation
 import PasswordMemo
+import TestSupport
 
 /// The built program, run once, in a session of its own: it has a terminal only if it is given one.
 struct ChildProcess {
@@ -100,14 +101,16 @@ struct ChildProcess {
             var status: Int32 = 0
             let ended = waitpid(child, &status, WNOHANG)
             if ended == child {
-                try terminal?.attend(milliseconds: 0)
+                try terminal?.finish()
                 let signal = status & 0x7f
                 return signal == 0 ? (status >> 8) & 0xff : -signal
             }
             guard Date() < deadline else {
+                let what = doing(child)
                 kill(child, SIGKILL)
                 waitpid(child, &status, 0)
-                throw ScriptFailure("the program did not end; its terminal shows: \(terminal?.transcript ?? "nothing")")
+                throw ScriptFailure(
+                    "the program did not end: \(what); its terminal shows: \(terminal?.transcript ?? "nothing")")
             }
             if let terminal { try terminal.attend(milliseconds: 5) } else { usleep(2_000) }
         }

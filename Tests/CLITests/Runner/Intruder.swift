@@ -2,6 +2,7 @@
 
 import Foundation
 import PasswordMemo
+import TestSupport
 
 /// A library loaded into the program before all others. It counts the calls that change a file (SQLite's go the same
 /// way, so store operations are counted with the rest), ends or interrupts the program at one of them, and sets its
@@ -104,6 +105,7 @@ struct Intruder {
         guard let compiler = compiler() else { return nil }
         let place = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-intruder-\(UUID())")
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        SharedFiles.removeAtExit(place.path)
         let (file, library) = (place.appendingPathComponent("intruder.c"), place.appendingPathComponent("intruder.so"))
         try Data(source.utf8).write(to: file)
         let process = Process()

@@ -26,7 +26,9 @@ final class PseudoTerminal {
     /// Everything the terminal showed.
     private(set) var transcript = ""
     private let master: Int32
-    private let slave: Int32
+    /// −1 when the programs have ended.
+    private var slave: Int32
+    private var echoedAtTheEnd = false
     private var shown: [UInt8] = []
     private var dialogue: [Line]
     private var answered = ""
@@ -48,21 +50,35 @@ final class PseudoTerminal {
 
     deinit {
         close(master)
-        close(slave)
+        if slave >= 0 { close(slave) }
     }
 
     var unread: [Line] { dialogue }
 
     /// Reads what is shown, for at most `milliseconds`, and answers what has been asked.
-    func attend(milliseconds: Int32) throws {
+    ///
+    /// - Returns: whether something was shown.
+    @discardableResult
+    func attend(milliseconds: Int32) throws -> Bool {
         var entry = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, milliseconds) > 0 else { return }
+        guard poll(&entry, 1, milliseconds) > 0 else { return false }
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = read(master, &buffer, buffer.count)
-        guard count > 0 else { return }
+        guard count > 0 else { return false }
         shown += buffer.prefix(count)
         transcript = String(decoding: shown, as: UTF8.self)
         try answer()
+        return true
+    }
+
+    /// Reads everything that the programs have shown, when they have ended: where nobody has the other side open, the
+    /// kernel says where the end is.
+    func finish() throws {
+        guard slave >= 0 else { return }
+        echoedAtTheEnd = echoes
+        close(slave)
+        slave = -1
+        while try attend(milliseconds: 60_000) {}
     }
 
     private func answer() throws {
@@ -81,10 +97,14 @@ final class PseudoTerminal {
 
     func type(_ bytes: [UInt8]) {
         _ = write(master, bytes, bytes.count)
+        // The kernel has handed it on at the latest when somebody asks whether there is something to read.
+        var entry = pollfd(fd: slave, events: Int16(POLLIN), revents: 0)
+        poll(&entry, 1, 0)
     }
 
     /// Whether the terminal echoes what is typed.
     var echoes: Bool {
+        guard slave >= 0 else { return echoedAtTheEnd }
         var modes = termios()
         return tcgetattr(slave, &modes) == 0 && modes.c_lflag & tcflag_t(ECHO) != 0
     }

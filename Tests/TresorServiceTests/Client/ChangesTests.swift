@@ -20,7 +20,7 @@
         }
 
         /// A change comes long before the next reading, and only what has grown is read.
-        @Test(.timeLimit(.minutes(5))) func aChangeIsToldAtOnce() async throws {
+        @Test func aChangeIsToldAtOnce() async throws {
             let stage = ServiceStage(try await Bench())
             let (anna, bruno) = try await people(stage)
             let others = try await bruno.create("others").id
@@ -51,12 +51,14 @@
         }
 
         /// A service that refuses news is read at intervals.
-        @Test(.timeLimit(.minutes(5))) func aServiceWithoutNewsIsReadAtIntervals() async throws {
+        @Test func aServiceWithoutNewsIsReadAtIntervals() async throws {
             let stage = ServiceStage(try await Bench())
             let (anna, bruno) = try await people(stage)
             let handler = Mute(base: stage.bench.service)
             let transport = LoopbackTransport(into: handler, clock: stage.bench.clock.read)
-            let store = HTTPStore(ServiceClient(over: transport, clock: stage.bench.clock.read, pause: { _ in }))
+            let store = HTTPStore(
+                ServiceClient(
+                    over: transport, clock: stage.bench.clock.read, pause: { _ in }, steadyClock: { .zero }))
             let session = Session(
                 client: Client(home: bruno.client.home, store: store, clock: stage.bench.clock.read),
                 identity: bruno.identity)

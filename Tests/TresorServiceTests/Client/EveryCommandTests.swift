@@ -88,7 +88,13 @@
             try await stage.run(13, as: "bruno", "decrypt", "@plan.tresor", "-o", "@out")
             try await stage.run(10, as: "anna", "share", "-t", "plans", "nobody")
             try await stage.run(0, as: "anna", "share", "-t", "plans", "bruno", "--from-now", "--until", "2030-01-01")
+            try await stage.run(13, as: "bruno", "delete", "-t", "anna/plans", "--yes", "plans")
             try await stage.run(0, as: "bruno", "revoke", "-t", "anna/plans", "--me", "--yes")
+            _ = handler.take()
+            try await stage.run(0, as: "anna", "delete", "-t", "plans", "--yes", "plans")
+            #expect(handler.take().contains(.deleteTresor))
+            #expect(!(try await stage.run(0, as: "anna", "list")).contains("plans"))
+            try await stage.run(0, as: "anna", "create", "plans")
         }
 
         @Test func everyWayToTheIdentityWorks() async throws {

@@ -20,7 +20,8 @@
             fault: @escaping @Sendable (Int) -> LoopbackTransport.Fault? = { _ in nil }
         ) -> (store: HTTPStore, transport: LoopbackTransport) {
             let transport = LoopbackTransport(into: bench.service, clock: bench.clock.read, fault: fault)
-            let client = ServiceClient(over: transport, clock: bench.clock.read, pause: { _ in })
+            let client = ServiceClient(
+                over: transport, clock: bench.clock.read, pause: { _ in }, steadyClock: { .zero })
             return (HTTPStore(client), transport)
         }
 

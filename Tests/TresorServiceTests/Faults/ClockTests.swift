@@ -17,7 +17,9 @@
             let clock: @Sendable () -> UInt64 = { UInt64(Int64(bench.clock.now) + seconds) }
             let store = HTTPStore(
                 ServiceClient(
-                    over: LoopbackTransport(into: bench.service, clock: bench.clock.read), clock: clock, pause: { _ in }
+                    over: LoopbackTransport(into: bench.service, clock: bench.clock.read), clock: clock,
+                    pause: { _ in },
+                    steadyClock: { .zero }
                 ))
             let identity = try Identity.make(handle: Name(typed: handle), time: clock())
             let session = try Newcomer.session(of: identity, on: store, clock: clock)

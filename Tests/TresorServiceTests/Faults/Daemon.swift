@@ -2,6 +2,7 @@
 
 import Foundation
 import TestSupport
+import Testing
 
 #if canImport(Darwin)
     import Darwin
@@ -35,18 +36,23 @@ final class Daemon: @unchecked Sendable {
         (try? Data(contentsOf: URL(fileURLWithPath: output))).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
+    /// What it does now.
+    var does: String { doing(process.processIdentifier) }
+
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-    /// Waits for the end.
+    /// Waits for the end. A program that runs for minutes is a failure that says what it did then.
     ///
     /// - Returns: the exit code, or the number of the signal that ended it; `nil` if it runs on.
-    func end(seconds: Int = 60) async -> Int32? {
+    func end(seconds: Int = 300) async -> Int32? {
         for _ in 0..<(seconds * 40) where process.isRunning { try? await Task.sleep(for: .milliseconds(25)) }
-        return process.isRunning ? nil : process.terminationStatus
+        guard process.isRunning else { return process.terminationStatus }
+        Issue.record("it did not end: \(does); it said: \(text)")
+        return nil
     }
 
     /// Runs a program to its end, and returns its exit code and its outputs.
-    static func run(_ words: [String], seconds: Int = 60) async throws -> (code: Int32?, text: String) {
+    static func run(_ words: [String], seconds: Int = 300) async throws -> (code: Int32?, text: String) {
         let output = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-daemon-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: output) }
         let daemon = try Daemon(words, output: output)

@@ -27,8 +27,8 @@
                 try await person.makeKeys()
                 relay.hold(from: number)
                 let registering = try person.startRegistering()
-                for _ in 0..<1_200 where relay.messageCount <= number { try await Task.sleep(for: .milliseconds(25)) }
-                #expect(relay.messageCount > number, "message \(number): \(registering.text)")
+                for _ in 0..<12_000 where relay.messageCount <= number { try await Task.sleep(for: .milliseconds(25)) }
+                #expect(relay.messageCount > number, "message \(number): \(registering.text); \(registering.does)")
                 registering.signal(SIGKILL)
                 #expect(await registering.end() == SIGKILL)
                 relay.plan(nil)

@@ -2,6 +2,7 @@
 
 #if Server && os(Linux)
     import Foundation
+    import TestSupport
     import Testing
     import TresorCore
     import TresorCrypto
@@ -10,7 +11,7 @@
     @testable import TresorService
 
     /// A131: marked secrets and contents of requests, and every place in which a service could leave them.
-    @Suite(.serialized) struct SecretTests {
+    @Suite(.serialized, .longRun) struct SecretTests {
         private static let share = Array("MARKED-4711-THE-SERVER-SHARE-T-X".utf8)
         private static let copy = Array("MARKED-4711-THE-KIT-COPY".utf8)
         private static let handle = "marked-4711-handle"

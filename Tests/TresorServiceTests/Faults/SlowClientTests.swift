@@ -2,10 +2,11 @@
 
 #if Server && os(Linux)
     import Foundation
+    import TestSupport
     import Testing
 
     /// Many clients at many addresses that begin and do not go on.
-    @Suite(.serialized) struct SlowClientTests {
+    @Suite(.serialized, .longRun) struct SlowClientTests {
         private static let clientCount = 1_000
         private static let sourceCount = 10
 

@@ -51,6 +51,19 @@
             #expect(log ?? 0 == 0)
         }
 
+        @Test(arguments: [
+            "host=/run/postgresql dbname=tresor", "dbname=tresor", "mysql://clinic/tresor", " clinic.db", "clinic.db\n",
+        ])
+        func aDatabaseOfAnotherFormMakesNoFile(_ store: String) async throws {
+            let site = try Site()
+            let ending = await ServerProcess.run([
+                "init", store, "--operator", try site.card(), "--server-key", site["server.key"],
+            ])
+            expect(ending, 64, "the database is the path of an SQLite file, or an address postgresql://HOST/NAME")
+            #expect(!FileManager.default.fileExists(atPath: site["server.key"]))
+            #expect(!FileManager.default.fileExists(atPath: store))
+        }
+
         @Test func anAddressThatIsTakenIsNamed() async throws {
             let (site, other) = (try await made(), try await made())
             let (first, port) = try await running(site)

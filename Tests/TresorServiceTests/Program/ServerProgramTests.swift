@@ -79,8 +79,13 @@
             let server = try ServerProcess(["run", site["clinic.db"], "--listen", "127.0.0.1:0"])
             let port = try #require(await server.port())
             server.signal(SIGHUP)
-            try await Task.sleep(for: .milliseconds(200))
-            #expect((try? RawClient(port: port)) != nil)
+            let client = try RawClient(port: port)
+            await client.send(
+                "POST /v1/server HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
+                    + "Content-Type: application/vnd.tresor\r\n\r\n")
+            #expect(await client.readAnswer()?.status == 200)
+            // Of two signals that wait, the program gets this one last: had the other ended it, this would be no end
+            // with 0.
             server.signal(SIGTERM)
             #expect(await server.end().code == 0)
         }
@@ -230,7 +235,8 @@
         func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
         func end() async -> Ending {
-            for _ in 0..<1200 where process.isRunning { try? await Task.sleep(for: .milliseconds(25)) }
+            for _ in 0..<12_000 where process.isRunning { try? await Task.sleep(for: .milliseconds(25)) }
+            if process.isRunning { Issue.record("it did not end: \(doing(id)); it said: \(said)") }
             let code = process.isRunning ? -1 : process.terminationStatus
             return Ending(code: code, output: Self.text(outputPath), error: Self.text(errorPath))
         }
@@ -242,13 +248,14 @@
             return line?.firstMatch(of: /"port":([0-9]+)/).flatMap { Int($0.1) }
         }
 
-        /// Whether the program writes a text to standard error within some seconds.
+        /// Whether the program writes a text to standard error within minutes.
         func says(_ text: String) async -> Bool {
-            for _ in 0..<800 {
+            for _ in 0..<12_000 {
                 if Self.text(errorPath).contains(text) { return true }
                 guard process.isRunning else { return false }
                 try? await Task.sleep(for: .milliseconds(25))
             }
+            Issue.record("it does not say \(text): \(doing(id)); it said: \(said)")
             return false
         }
 

@@ -26,6 +26,13 @@ import TresorCrypto
         #expect(!head.isLast)
     }
 
+    @Test(arguments: [[], ["Date:"], ["Date: tomorrow"], ["Date: Sunday, 06-Nov-94 08:49:37 GMT"]] as [[String]])
+    func aHeadNeedsNoDate(_ date: [String]) throws {
+        let head = try AnswerHead(Self.bytes(["HTTP/1.1 200 OK", "Content-Length: 12"] + date))
+        #expect(head.date == nil)
+        #expect(head.length == 12)
+    }
+
     @Test(arguments: [
         "HTTP/1.1 200", "HTTP/1.1 200 ", "HTTP/1.1 503 Not now, please", "HTTP/1.1 599 \tx",
     ])

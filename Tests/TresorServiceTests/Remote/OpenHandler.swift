@@ -112,6 +112,7 @@ final class OpenHandler: ServiceHandler {
             let request = try KitCopyRequest(call.body)
             return ServiceReply(KitCopyAnswer(copy: try await store.kitCopy(locator: request.locator) ?? []))
         case .deleteKitCopy: try await store.deleteKitCopy(locator: DeleteKitCopyRequest(call.body).locator)
+        case .deleteTresor: try await store.deleteTresor(DeleteTresorRequest(call.body).tresor)
         default: throw Refusal(.invalid, .unsupported)
         }
         return ServiceReply(DoneAnswer())

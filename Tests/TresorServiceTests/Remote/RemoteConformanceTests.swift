@@ -182,6 +182,10 @@ private struct SampleStore: Store {
         }
     }
 
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        try await speaking { () async throws(TresorError) in try await base.deleteTresor(tresor) }
+    }
+
     private static func framed(_ wrap: StoredWrap) -> StoredWrap {
         StoredWrap(
             user: wrap.user, epoch: wrap.epoch, bytes: Frame(wrap.user, epoch: wrap.epoch, wrap.bytes).bytes)

@@ -41,7 +41,7 @@ final class RemoteStage: Sendable {
         store = HTTPStore(
             ServiceClient(
                 over: transport, expecting: server, clock: { Self.time },
-                pause: { pause in pauses.all.withLock { $0.append(pause) } }))
+                pause: { pause in pauses.all.withLock { $0.append(pause) } }, steadyClock: { .zero }))
     }
 
     /// Makes calls in the name of the person.

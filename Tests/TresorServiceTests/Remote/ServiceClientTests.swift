@@ -141,6 +141,17 @@ import TresorCrypto
         #expect(stage.transport.sent.count == 2)
     }
 
+    /// A refusal is an answer too: another magic of this project, another version, another suite.
+    @Test(arguments: [400, 401, 403, 429, 503, 507], [7, 8, 9])
+    func aRefusalOfAnotherReleaseIsUnsupported(_ status: Int, _ place: Int) async throws {
+        var body = Refusal(.invalid, .busy).body
+        body[place] = place == 7 ? UInt8(ascii: "2") : 2
+        let answer = TransportAnswer(status: status, isOfService: true, date: nil, retryAfter: nil, body: body)
+        let stage = try RemoteStage(fault: { $0 > 0 ? .answering(answer) : nil })
+        #expect(await errorOf { _ = try await stage.publish() } == .unsupported)
+        #expect(stage.transport.sent.count == 2)
+    }
+
     @Test(arguments: [-86_400, 86_400] as [Int64])
     func aClockThatIsOffIsMendedOnce(_ lead: Int64) async throws {
         let stage = try RemoteStage(lead: lead)

@@ -63,7 +63,7 @@ final class TLSFront {
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = words
         try process.start()
-        process.waitUntilExit()
+        try process.end()
         try #require(process.terminationStatus == 0)
     }
 

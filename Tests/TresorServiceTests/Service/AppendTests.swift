@@ -205,8 +205,10 @@
             let owner = try await cast.person("owner")
             let plans = try await owner.create("plans")
             for number in 0..<70 { try await plans.perform(.rename(try Name(typed: "n\(number)"))) }
+            // One is due when as much was folded as 64 signatures take. The first entry has more than one.
             let rows = try await bench.engine.read(SQL("SELECT count FROM states"))
-            #expect(try rows.map { try $0.number(0) } == [64])
+            let count = try #require(rows.first).number(0)
+            #expect(rows.count == 1 && (56...64).contains(count))
             // Another process folds from there.
             let other = Signer(
                 service: try await bench.anotherService(), clock: bench.clock, identity: owner.identity,

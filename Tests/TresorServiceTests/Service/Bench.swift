@@ -83,7 +83,8 @@
                     SQL("SELECT * FROM tresors ORDER BY tresor"),
                     SQL("SELECT * FROM entries ORDER BY tresor, sequence"),
                     SQL("SELECT * FROM wraps ORDER BY tresor, account, epoch, putter"),
-                    SQL("SELECT * FROM access ORDER BY tresor, account"), SQL("SELECT * FROM states ORDER BY tresor"),
+                    SQL("SELECT * FROM access ORDER BY tresor, account"),
+                    SQL("SELECT * FROM states ORDER BY tresor, count, part"),
                     SQL("SELECT * FROM accounts ORDER BY account"), SQL("SELECT * FROM invitations ORDER BY hash"),
                     SQL("SELECT * FROM server_shares ORDER BY account, device"),
                     SQL("SELECT * FROM kit_copies ORDER BY locator"),
@@ -91,6 +92,7 @@
                     SQL("SELECT * FROM blob_names ORDER BY tresor, hash"),
                     SQL("SELECT * FROM blob_orphans ORDER BY tresor, hash"),
                     SQL("SELECT * FROM requests ORDER BY scope, id"),
+                    SQL("SELECT * FROM authors ORDER BY tresor, account"), SQL("SELECT * FROM deletions"),
                 ])
             }
         }

@@ -67,6 +67,9 @@
             let report = try await bench.service.importWhole(embedded)
             #expect(report.accounts == 2 && report.tresors == 1 && report.entries == 3 && report.leftWraps == 2)
             #expect(try await bench.service.check().isClean)
+            // The wraps count for their receivers, also for those who wrote nothing.
+            let written = try await bench.engine.read(SQL("SELECT account, entries FROM authors WHERE entries > 0"))
+            #expect(written == [SQLRow([.digest(anna.user.digest), 3])])
             #expect(try await bench.service.importWhole(embedded).present == [plans.id])
             // An import that was interrupted is run again after somebody has renewed their keys.
             let renewed = try anna.identity.renewCard(time: bench.clock.now).identity

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import TestSupport
     import Testing
     import Tresor
     import TresorCore
@@ -43,7 +44,7 @@
             #expect(try await reader.ask(NewsRequest(cursor: told.cursor, seconds: 0)).tresors.isEmpty)
         }
 
-        @Test(.timeLimit(.minutes(5))) func aWaitEndsWhenALogGrowsInAnotherProcess() async throws {
+        @Test func aWaitEndsWhenALogGrowsInAnotherProcess() async throws {
             let house = try await Household(Bench())
             let cursor = try await house.signer(house.reader).ask(NewsRequest(cursor: [], seconds: 0)).cursor
             let other = Signer(
@@ -57,7 +58,7 @@
             #expect(other.service.waitCount == 0)
         }
 
-        @Test(.timeLimit(.minutes(5))) func aWaitEndsAtTheEndOfItsTime() async throws {
+        @Test(.longRun) func aWaitEndsAtTheEndOfItsTime() async throws {
             let house = try await Household(Bench())
             let reader = try house.signer(house.reader)
             let cursor = try await reader.ask(NewsRequest(cursor: [], seconds: 0)).cursor
@@ -66,7 +67,7 @@
             #expect(ContinuousClock.now - start >= .seconds(1))
         }
 
-        @Test(.timeLimit(.minutes(5))) func waitsEndAtShutdownAndWithTheirTask() async throws {
+        @Test func waitsEndAtShutdownAndWithTheirTask() async throws {
             let house = try await Household(Bench())
             let service = house.bench.service
             let reader = try house.signer(house.reader)
@@ -82,7 +83,7 @@
             #expect(try await reader.ask(Self.patient(cursor)).tresors.isEmpty)
         }
 
-        @Test(.timeLimit(.minutes(5))) func anAccountWaitsFourTimesAtMost() async throws {
+        @Test func anAccountWaitsFourTimesAtMost() async throws {
             let house = try await Household(Bench())
             let service = house.bench.service
             let reader = try house.signer(house.reader)
@@ -92,6 +93,18 @@
             #expect(try await reader.reply(Self.patient(cursor)).status == 429)
             service.shutDown()
             for wait in waits { #expect(try await wait.value.tresors.isEmpty) }
+        }
+
+        @Test func A248_aPersonsLogsAreLookedUpOnceASecond() {
+            let board = NewsBoard()
+            let start = ContinuousClock.now
+            let (anna, bert) = (UserID(.zero), UserID(Hash256([UInt8](repeating: 1, count: 32)) ?? .zero))
+            for second in 0..<4 { #expect(board.nextLook(for: anna, at: start) == start + .seconds(second)) }
+            // Waits that ended before they looked delay the person no further.
+            for _ in 0..<9 { #expect(board.nextLook(for: anna, at: start) == start + .seconds(4)) }
+            #expect(board.nextLook(for: bert, at: start) == start)
+            let later = start + .seconds(9)
+            #expect(board.nextLook(for: anna, at: later) == later)
         }
 
         @Test func aCursorThatIsNoneIsRefused() async throws {

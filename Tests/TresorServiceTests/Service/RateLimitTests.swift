@@ -41,6 +41,20 @@
             #expect(limits.take(.registration([1]), Self.rate, at: start) == nil)
         }
 
+        @Test func A230_networksOfIPv6ShareBuckets() {
+            let now = start
+            let limits = RateLimits(clock: { now })
+            func source(_ line: UInt8, _ network: UInt8) -> [UInt8] { [0x20, 0x01, 0x0d, 0xb8, 0, 0, line, network] }
+            for network: UInt8 in 0..<4 {
+                for _ in 0..<100 { #expect(limits.take(.failure, of: source(1, network)) == nil) }
+                #expect(limits.take(.failure, of: source(1, network)) != nil)
+            }
+            #expect(limits.look(.failure, of: source(1, 4)) != nil)
+            #expect(limits.look(.failure, of: source(2, 4)) == nil)
+            // This process has no limit.
+            for _ in 0..<200 { #expect(limits.take(.failure, of: []) == nil) }
+        }
+
         /// Very many keys neither take more memory nor more time, and the empty buckets are kept longest.
         @Test func aTableOfFixedSizeServesAnyNumberOfKeys() {
             let limits = RateLimits(setCount: 1)

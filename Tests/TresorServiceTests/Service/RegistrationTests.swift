@@ -64,7 +64,13 @@
                 handle: try Name(typed: "dr-house"), time: bench.clock.now, seed: try seed())
             #expect(other.user != anna.user)
             let squatting = RegisterRequest(chain: other.chain.bytes, invitation: [], blinded: [])
-            #expect(try await anna.reply(squatting) == .refused(.noAccess))
+            #expect(try await anna.reply(squatting) == .unauthorized)
+            // Without an account, and with the newer generation of somebody who has one, it is the same.
+            let stranger = try bench.signer(
+                try Identity.make(handle: try Name(typed: "eve"), time: bench.clock.now, seed: try seed()))
+            #expect(try await stranger.reply(squatting) == .unauthorized)
+            let renewed = try bench.signer(try anna.identity.renewCard(time: bench.clock.now).identity)
+            #expect(try await renewed.reply(squatting) == .unauthorized)
             #expect(try await anna.ask(CardsRequest(handle: other.handle.bytes)).chains.isEmpty)
             _ = try await bench.person("dr-house")
         }

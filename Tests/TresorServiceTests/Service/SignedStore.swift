@@ -98,6 +98,10 @@
             _ = try await ask(PutWrapsRequest(tresor: tresor, wraps: wraps.map(\.bytes)))
         }
 
+        func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+            _ = try await ask(DeleteTresorRequest(tresor: tresor))
+        }
+
         func putBlob(
             _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
         ) async throws(TresorError) {

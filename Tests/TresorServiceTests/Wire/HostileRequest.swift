@@ -50,7 +50,10 @@ struct HostileRequest: Sendable, CustomTestStringConvertible {
         post("a hexadecimal length", 400, length: "Content-Length: 0x5", body: "hello"),
         post("a length beyond 64 bits", nil, length: "Content-Length: 18446744073709551621", body: "hello"),
         post("a length beyond the limit", 413, length: "Content-Length: 65537"),
-        post("a length of 19 digits", 413, length: "Content-Length: 1000000000000000000"),
+        post("a length of 18 digits", 413, length: "Content-Length: 999999999999999999"),
+        post("a length of 19 digits", 400, length: "Content-Length: 1000000000000000000"),
+        post("a length of 20 digits", 400, length: "Content-Length: 10000000000000000000"),
+        post("a length of 21 digits", 400, length: "Content-Length: 100000000000000000000"),
     ]
 
     private static let codings: [HostileRequest] = [
@@ -118,6 +121,7 @@ struct HostileRequest: Sendable, CustomTestStringConvertible {
         post("a host with a dot", 421, host: "Host: tresor.example."),
         post("a host with a user", 421, host: "Host: a@tresor.example"),
         post("a list of hosts", 421, host: "Host: tresor.example, other.example"),
+        post("a host with the sign of kelvin", 400, host: "Host: \u{212A}linik.example"),
         post("a host with a port of letters", 400, host: "Host: tresor.example:http"),
         post("a host with an empty port", 400, host: "Host: tresor.example:"),
         post("a host with a port beyond the last", 400, host: "Host: tresor.example:65536"),
@@ -165,6 +169,7 @@ struct HostileRequest: Sendable, CustomTestStringConvertible {
         post("two types", 415, ["Content-Type: application/vnd.tresor"]),
         post("an expectation", 400, ["Expect: 100-continue"]),
         post("two authorizations", 400, ["Authorization: Tresor a", "Authorization: Tresor b"]),
+        post("a header that is not ASCII", 400, ["X-Other: w\u{f6}rter"]),
         post("another connection", 400, ["Connection: keep-alive, Authorization"]),
         post("two connections", 400, ["Connection: close", "Connection: keep-alive"]),
         post("a page of another site", 403, ["Origin: https://other.example"]),

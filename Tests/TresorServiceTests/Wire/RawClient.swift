@@ -66,10 +66,10 @@ final class RawClient: Sendable {
     /// Says that nothing more comes.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Reads until the other side closes, at most for some seconds.
+    /// Reads until the other side closes, at most for minutes.
     ///
     /// - Returns: the bytes, and whether the other side closed.
-    func readToEnd(seconds: Int = 10) async -> (bytes: [UInt8], isClosed: Bool) {
+    func readToEnd(seconds: Int = 120) async -> (bytes: [UInt8], isClosed: Bool) {
         await Self.apart { [descriptor] in
             var bytes: [UInt8] = []
             while Self.isReadable(descriptor, seconds) {
@@ -81,7 +81,7 @@ final class RawClient: Sendable {
     }
 
     /// Reads one answer by its length.
-    func readAnswer(seconds: Int = 10) async -> Answer? {
+    func readAnswer(seconds: Int = 120) async -> Answer? {
         await Self.apart { [descriptor] in
             var bytes: [UInt8] = []
             while Self.isReadable(descriptor, seconds) {

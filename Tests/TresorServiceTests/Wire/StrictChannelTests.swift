@@ -74,6 +74,24 @@
             }
         }
 
+        @Test("A246: a letter that is not ASCII stands for no other one")
+        func A246_headerValuesAreASCII() throws {
+            let rule = HeadRule.service(names: ["klinik.example"])
+            func accepts(host: String = "klinik.example", _ name: String, _ value: String) -> Bool {
+                let head: [(String, String)] = [
+                    ("Host", host), ("Content-Length", "0"), ("Content-Type", "application/vnd.tresor"), (name, value),
+                ]
+                let request = HTTPRequestHead(
+                    version: .http1_1, method: .POST, uri: "/v1/card", headers: HTTPHeaders(head))
+                return (try? rule.accept(request)) != nil
+            }
+            #expect(accepts("Connection", "keep-alive"))
+            #expect(accepts(host: "KLINIK.example", "X-Other", "words"))
+            #expect(!accepts("Connection", "\u{212A}eep-alive"))
+            #expect(!accepts(host: "\u{212A}linik.example", "X-Other", "words"))
+            #expect(!accepts("X-Other", "w\u{f6}rter"))
+        }
+
         @Test("Each operation has its limit of bytes, to the byte")
         func limitsBodies() async throws {
             let rule = HeadRule.service(names: [])

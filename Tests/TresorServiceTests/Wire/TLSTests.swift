@@ -143,7 +143,7 @@
                     let sent = Pipe()
                     let received = Pipe()
                     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-                    process.arguments = ["timeout", "20", "openssl"] + arguments
+                    process.arguments = ["timeout", "120", "openssl"] + arguments
                     process.standardInput = sent
                     process.standardOutput = received
                     process.standardError = received

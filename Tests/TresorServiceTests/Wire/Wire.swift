@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import NIOCore
     import ServiceLifecycle
     import Synchronization
     import TresorCore
@@ -16,9 +17,17 @@
         let report: Report
         let group: ServiceGroup
 
+        /// The limits of a service that gives its clients minutes: what ends before was ended for another reason.
+        static var patientLimits: ServerLimits {
+            var limits = ServerLimits()
+            limits.head = .minutes(10)
+            limits.body = .minutes(10)
+            return limits
+        }
+
         /// Runs a service while `body` does.
         static func run(
-            names: [String] = ["tresor.example"], limits: ServerLimits = ServerLimits(),
+            names: [String] = ["tresor.example"], limits: ServerLimits = Wire.patientLimits,
             certificates: Certificates? = nil, metrics: Bool = false, handler: NotingHandler = NotingHandler(),
             _ body: (Wire) async throws -> Void
         ) async throws {
@@ -44,7 +53,7 @@
         func send(_ bytes: [UInt8]) async throws -> (answer: Answer?, bytes: [UInt8], isClosed: Bool) {
             let client = try RawClient(port: port)
             await client.send(bytes)
-            let (bytes, isClosed) = await client.readToEnd(seconds: 8)
+            let (bytes, isClosed) = await client.readToEnd()
             return (Answer(bytes), bytes, isClosed)
         }
 
@@ -76,10 +85,14 @@
         /// The operation whose calls wait until they are released; `nil` for none.
         private let holding: ServiceOperation?
         private let held = Mutex<[CheckedContinuation<Void, Never>]>([])
+        /// The authorization by which a head proves who asks; `nil` if each head does.
+        private let known: String?
+        private let failed = Mutex<[[UInt8]]>([])
 
-        init(growth: Int = 1, holding: ServiceOperation? = nil) {
+        init(growth: Int = 1, holding: ServiceOperation? = nil, knowing known: String? = nil) {
             self.growth = growth
             self.holding = holding
+            self.known = known
         }
 
         /// The number of calls that wait.
@@ -94,8 +107,16 @@
             for call in waiting { call.resume() }
         }
 
-        func knows(_ authorization: String) -> Bool { authorization == "a session that has held" }
+        func proves(_ head: ServiceHead) async throws(Refusal) -> Bool {
+            if known == nil || head.authorization == known { return true }
+            if head.isLarge { throw Refusal(.unauthorized, .noAccess) }
+            return false
+        }
 
+        func noteFailure(of source: [UInt8]) { failed.withLock { $0.append(source) } }
+
+        /// The sources of failures that were noted.
+        var failures: [[UInt8]] { failed.withLock { $0 } }
         var calls: [ServiceCall] { noted.withLock { $0 } }
         /// The waits for news that ended since their client left, or the service stopped.
         var endedWaits: Int { cancelled.withLock { $0 } }

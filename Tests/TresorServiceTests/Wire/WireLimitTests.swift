@@ -41,7 +41,22 @@
                 }
                 #expect(await slow.readToEnd().isClosed)
                 #expect(wire.handler.calls.isEmpty)
+                #expect(wire.handler.failures == [[127, 0, 0, 1]])
                 #expect(try await wire.serves())
+            }
+        }
+
+        @Test("A230: a body that hardly comes ends with its first span, and counts as a failure of its source")
+        func A230_aBodyThatHardlyComesIsAFailure() async throws {
+            var limits = ServerLimits()
+            limits.span = .milliseconds(500)
+            limits.spanByteCount = 10
+            try await Wire.run(limits: limits) { wire in
+                let slow = try RawClient(port: wire.port)
+                await slow.send(Array(Wire.request("append", body: [UInt8](repeating: 1, count: 40)).dropLast(31)))
+                #expect(await slow.readToEnd().isClosed)
+                #expect(wire.handler.failures == [[127, 0, 0, 1]])
+                #expect(wire.handler.calls.isEmpty)
             }
         }
 
@@ -160,7 +175,7 @@
             @Test("A126: the bodies of many addresses share one room")
             func A126_theBodiesOfManyAddressesShareOneRoom() async throws {
                 var limits = ServerLimits()
-                limits.bodyByteCount = 4_000
+                limits.bodyByteCount = 2_000
                 try await Wire.run(limits: limits) { wire in
                     let request = Wire.request("append", body: [UInt8](repeating: 1, count: 901))
                     let slow = try (2...3).map { try RawClient(port: wire.port, source: $0) }
@@ -181,11 +196,11 @@
                 }
             }
 
-            @Test("A126: strangers leave half of the room to sessions of which a request has held")
-            func A126_strangersLeaveRoom() async throws {
+            @Test("A230: heads that prove nothing leave room to those that do")
+            func A230_strangersLeaveRoom() async throws {
                 var limits = ServerLimits()
-                limits.bodyByteCount = 4_000
-                try await Wire.run(limits: limits) { wire in
+                limits.bodyByteCount = 16 * 2_000
+                try await Wire.run(limits: limits, handler: NotingHandler(knowing: "a proof")) { wire in
                     let body = [UInt8](repeating: 1, count: 901)
                     let request = Wire.request("append", body: body)
                     let slow = try (2...3).map { try RawClient(port: wire.port, source: $0) }
@@ -199,7 +214,7 @@
                     #expect(status == 429)
                     for _ in 0..<3 {
                         let known = try RawClient(port: wire.port, source: 4)
-                        let head = ["Authorization: a session that has held"]
+                        let head = ["Authorization: a proof"]
                         await known.send(Wire.request("append", body: body, headers: head))
                         #expect(await known.readAnswer()?.status == 200)
                     }

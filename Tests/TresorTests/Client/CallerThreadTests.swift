@@ -184,7 +184,7 @@ import TresorCrypto
             _ = try await client.device.isRemembered()
             _ = try await client.device.id()
             try await anna.unlocking.revokeDevices([device])
-            try await client.device.destroyShare()
+            _ = try await client.device.destroyShare()
             try await client.device.forget()
             _ = try await client.cleanup.isPending()
             _ = try await client.cleanup.endingDevices()

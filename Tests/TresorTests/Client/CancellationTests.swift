@@ -241,7 +241,7 @@ import TresorStore
     }
 
     /// No clock: the batch stands still until the other file is open, and would stand so for ever.
-    @Test(.timeLimit(.minutes(10))) func anUrgentOpenOvertakesABatch() async throws {
+    @Test func anUrgentOpenOvertakesABatch() async throws {
         let world = World()
         let anna = try await world.quick("anna")
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor

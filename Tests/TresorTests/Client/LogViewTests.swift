@@ -82,16 +82,14 @@ import TresorStore
         let folder = FileManager.default.temporaryDirectory.appending(path: "tresor-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.path(percentEncoded: false)
-        func home() -> DirectoryHome { DirectoryHome(data: path + "/data", state: path + "/state") }
-        for (object, bytes) in house.home { try home().replace(object, with: bytes) }
-        let reader = world.session(of: house, home: home(), seeing: evil)
+        let home = DirectoryHome(data: path + "/data", state: path + "/state", patience: .zero)
+        for (object, bytes) in house.home { try home.replace(object, with: bytes) }
+        let reader = world.session(of: house, home: home, seeing: evil)
         evil.frozen(1)
-        let error = try home().exclusively { () throws(TresorError) -> Task<TresorError?, Never> in
-            let attempt = Task { await failure { _ = try await reader.client.logs.state(of: tresor) } }
-            Thread.sleep(forTimeInterval: 7)
-            return attempt
-        }
-        #expect(await error.value == .forked)
+        let lock = open(path + "/data/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(lock) }
+        try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
+        #expect(await failure { _ = try await reader.client.logs.state(of: tresor) } == .forked)
     }
 
     @Test func A59_anEmptyStoreIsForked() async throws {

@@ -38,13 +38,35 @@ import TresorStore
 
     private var noted: NotedStores? { home.read(.notedStores).flatMap { try? NotedStores($0) } }
 
-    @Test func theFirstStoreIsNotedAndStays() async throws {
-        #expect(noted?[tresor] == StoreName(Array("/first".utf8)))
+    private func name(_ text: String) throws -> StoreName { try #require(StoreName(Array(text.utf8))) }
+
+    @Test func everyStoreThatShowsTheHeadIsNotedAndStays() async throws {
+        let (one, two) = (try name("/first"), try name("/second"))
+        #expect(noted?[tresor] == [one])
         let export = try await session(seeing: first, "/first").client.exchange.export(tresor)
         let elsewhere = try session(seeing: second, "/second")
         #expect(try await elsewhere.client.exchange.take(export).entryCount == 1)
         _ = try await elsewhere.tresors.perform(.rotate, on: tresor)
-        #expect(noted?[tresor] == StoreName(Array("/first".utf8)))
+        #expect(noted?[tresor] == [one, two])
+        // The first one stays behind, which is a finding, and stays noted.
+        #expect(
+            await failure { _ = try await session(seeing: first, "/first").client.logs.state(of: tresor) } == .forked)
+        #expect(noted?[tresor] == [one, two])
+        #expect(try NotedStores(try #require(noted).bytes) == noted)
+    }
+
+    /// A tresor moves to another store, which shows it and then shows nothing of it.
+    @Test func A241_theSilenceOfAStoreThatShowedATresorIsOne() async throws {
+        let export = try await session(seeing: first, "/first").client.exchange.export(tresor)
+        let moved = try session(seeing: second, "/second")
+        _ = try await moved.client.exchange.take(export)
+        _ = try await moved.tresors.perform(.rotate, on: tresor)
+        second.frozen(0)
+        #expect(await failure { _ = try await moved.client.logs.state(of: tresor) } == .forked)
+        let summary = try #require(try await moved.tresors.all().first)
+        #expect(summary.error == .forked && !summary.isElsewhere)
+        let findings = try await moved.client.audit.check().filter { $0.subject == .tresor(tresor) }
+        #expect(findings.contains { $0.level != .ok })
     }
 
     @Test func aStoreWithoutANameNotesNothing() async throws {
@@ -53,7 +75,7 @@ import TresorStore
         #expect(noted == nil)
         // A home of an earlier release learns it with the next reading.
         _ = try await session(seeing: first, "/first").tresors.all()
-        #expect(noted?[tresor] != nil)
+        #expect(noted?[tresor] == [try name("/first")])
     }
 
     @Test func theSilenceOfAnotherStoreIsNoFinding() async throws {
@@ -113,15 +135,18 @@ import TresorStore
         let elsewhere = try session(seeing: second, "/second")
         let own = try await elsewhere.tresors.create(Name(typed: "here")).tresor
         let (client, user) = (elsewhere.client, anna.identity.user)
+        let (readings, reading) = AsyncStream<Void>.makeStream()
+        second.show { log in
+            reading.yield()
+            return log
+        }
         let first = Task {
             var changes = Changes(client: client, user: user, interval: .milliseconds(1)).makeAsyncIterator()
             return await changes.next()
         }
-        // The first change is one of the tresor that this store has, however late the watcher begins.
-        for _ in 0..<5 {
-            try await Task.sleep(for: .milliseconds(100))
-            _ = try await elsewhere.tresors.perform(.rotate, on: own)
-        }
+        // A log is read once the watcher knows where it begins.
+        for await _ in readings { break }
+        _ = try await elsewhere.tresors.perform(.rotate, on: own)
         guard case .epochChanged(own, _) = await first.value else {
             Issue.record("another change came first")
             return

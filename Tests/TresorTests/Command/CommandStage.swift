@@ -56,7 +56,7 @@ final class CommandStage: Sendable {
     /// A home, file by file, without evidence and locks.
     func home(_ name: String) throws -> [String: [UInt8]] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: path(name))
-        return names.filter { !$0.hasPrefix("evidence") && $0 != "lock" }
+        return names.filter { !$0.hasPrefix("evidence") && !$0.hasSuffix("lock") }
             .reduce(into: [:]) { $0[$1] = try? bytes("\(name)/\($1)") }
     }
 

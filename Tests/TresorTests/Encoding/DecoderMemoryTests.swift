@@ -5,14 +5,16 @@ import TresorCrypto
 #if os(Linux)
     import CProbe
     import Foundation
+    import TestSupport
     import Testing
 
     @testable import Tresor
     @testable import TresorCore
 
     /// No decoder takes more memory than three times its input and 1 MiB. Each test is a process that is not given
-    /// more.
-    @Suite(.disabled(if: isSanitized, "a sanitizer needs more memory than the limit")) struct DecoderMemoryTests {
+    /// more; another thread of the runtime would take some of it.
+    @Suite(.longRun, .disabled(if: isSanitized, "a sanitizer needs more memory than the limit"))
+    struct DecoderMemoryTests {
         /// That the limit holds: without it the other tests would say nothing.
         @Test func A19_whatTakesMoreFails() async {
             await #expect(processExitsWith: .failure) {

@@ -41,6 +41,21 @@ import TresorCrypto
         }
     }
 
+    /// Cards that were read before are not verified again, and all others are.
+    @Test func A240_whatFollowsTheKnownPartIsVerified() throws {
+        let known = first.chain.bytes
+        #expect(try CardChain(second.chain.bytes, knowing: known) == second.chain)
+        var broken = second.chain.bytes
+        broken[broken.count - 1] ^= 1
+        #expect(error { _ = try CardChain(broken) } == .altered)
+        #expect(error { _ = try CardChain(broken, knowing: known) } == .altered)
+        #expect(try CardChain(broken, knowing: broken).bytes == broken)
+        // What does not begin with the known part, or what ends inside a card, is none of it.
+        #expect(error { _ = try CardChain(known, knowing: second.chain.bytes) } == .altered)
+        #expect(error { _ = try CardChain(second.chain.bytes, knowing: known + [broken[known.count]]) } == .altered)
+        #expect(error { _ = try CardChain(second.chain.bytes, knowing: [known[0]]) } == .altered)
+    }
+
     @Test func theUserIsCompared() throws {
         for bit in stride(from: 0, to: 256, by: 15) {
             #expect(error { _ = try chain { $0[userPlace + bit / 8] ^= 1 << UInt8(bit % 8) } } == .altered)

@@ -172,7 +172,7 @@ import TresorStore
 
     @Test func A32_theServerShareFollowsWhenTheStoreCanBeReached() async throws {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
-        try anna.client.device.destroyShareBlocking()
+        try await anna.client.device.destroyShare()
         #expect(anna.home[.deviceShare] == nil)
         #expect(try await world.store.serverShare(user: anna.identity.user, device: device.id) != nil)
         try await anna.client.device.forget()

@@ -206,10 +206,33 @@ import TresorCrypto
         #expect(throws: Never.self) { try roomier.apply(entry) }
     }
 
+    /// Former members count, since every state holds their chains.
+    @Test func A73_R49_aLogKnowsAtMost16384People() throws {
+        var state = log.state
+        let chain = try #require(state.chains[bob.user])
+        for _ in state.chains.count..<LogState.maximumKnownCount { state.chains[UserID(try anyDigest())] = chain }
+        for body in [try Chronicle.grant([eve.chain], .reader), .approvers(ApproversBody([Approver(eve.chain)]))] {
+            let entry = try log.entry(body, by: anna)
+            var fold = Fold(state: state)
+            #expect(throws: TresorError.altered) { try fold.apply(entry) }
+            #expect(fold.brokenRule == .r49)
+            var roomier = state
+            roomier.chains[state.chains.keys.first { $0 != anna.user && $0 != bob.user } ?? bob.user] = nil
+            fold = Fold(state: roomier)
+            #expect(throws: Never.self) { try fold.apply(entry) }
+            // Whom the log knows may come back.
+            var known = state
+            known.chains[state.chains.keys.first { $0 != anna.user && $0 != bob.user } ?? bob.user] = nil
+            known.chains[eve.user] = eve.chain
+            fold = Fold(state: known)
+            #expect(throws: Never.self) { try fold.apply(entry) }
+        }
+    }
+
     @Test func A69_everyRuleHasAnErrorOfTheVocabulary() {
         for rule in Rule.allCases {
             #expect([.altered, .noAccess, .unsupported].contains(rule.error))
         }
-        #expect(Rule.allCases.count == 42)
+        #expect(Rule.allCases.count == 43)
     }
 }

@@ -10,11 +10,11 @@ import TresorStore
 @testable import TresorCore
 
 /// However long a log is, no more of it is held than the state and a page.
-@Suite struct LogMemoryTests {
+@Suite(.longRun) struct LogMemoryTests {
     private static let count: UInt64 = 80_000
 
     @Test(
-        .longRun, .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")),
+        .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")),
         .disabled(if: isSanitized, "a sanitizer needs more memory than the limit"))
     func A73_readingALongLogHoldsTheStateAndAPage() async {
         await #expect(processExitsWith: .success) {
@@ -98,6 +98,7 @@ private struct LogFile: Store, BloblessStore {
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] { [] }
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {}
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] { [] }
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {}
     func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
     {}
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? { nil }

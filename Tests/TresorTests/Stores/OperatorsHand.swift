@@ -101,8 +101,8 @@
                         .digest(founder.digest), .number(Self.size(change.putting) + UInt64(change.entry.count)),
                     ]))
             statements += Blobs.statements(
-                change.blobs, naming: change.blobs.map { Blob(hash: $0.hash, size: $0.size) }, at: change.sequence,
-                of: change.tresor, orElse: .forked)
+                change.blobs, of: founder, naming: change.blobs.map { Blob(hash: $0.hash, size: $0.size) },
+                at: change.sequence, in: change.tresor, orElse: .forked)
             do throws(TresorError) {
                 try await self.change(statements)
             } catch {
@@ -136,7 +136,7 @@
                 let entry = try? Entry(change.entry), let people = try? LogRecord(entry).users + [entry.author]
             else { return nil }
             return Judgment(
-                state: state, people: Set(people + state.dismissed(at: entry.sequence)).sorted(), named: [])
+                state: state, cost: 0, people: Set(people + state.dismissed(at: entry.sequence)).sorted(), named: [])
         }
 
         private func storing(_ wrap: StoredWrap, in tresor: TresorID) -> [SQL] {
@@ -189,13 +189,22 @@
     }
 
     extension OperatorsHand {
+        func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+            let gone = [SQLValue.digest(tresor.digest)]
+            try await change([
+                SQL("UPDATE tresors SET deleted = 0, bytes = 0 WHERE tresor = $1", gone),
+                SQL("DELETE FROM entries WHERE tresor = $1", gone), SQL("DELETE FROM wraps WHERE tresor = $1", gone),
+                SQL("DELETE FROM access WHERE tresor = $1", gone), SQL("DELETE FROM blobs WHERE tresor = $1", gone),
+            ])
+        }
+
         func putBlob(
             _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
         ) async throws(TresorError) {
             try await change([
                 SQL(
                     """
-                    INSERT INTO blobs (tresor, hash, part, bytes) VALUES ($1, $2, $3, $4)
+                    INSERT INTO blobs (tresor, hash, part, bytes, account) VALUES ($1, $2, $3, $4, $1)
                     ON CONFLICT (tresor, hash, part) DO UPDATE SET bytes = $4
                     """,
                     [.digest(tresor.digest), .digest(hash), .integer(Int64(part)), .bytes(bytes)])

@@ -69,6 +69,10 @@ extension RoutedStore {
         try await pass { (store) async throws(TresorError) in try await store.tresors(of: user) }
     }
 
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        try await pass { (store) async throws(TresorError) in try await store.deleteTresor(tresor) }
+    }
+
     func putServerShare(
         _ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID
     ) async throws(TresorError) {

@@ -157,6 +157,7 @@
             SQL("DELETE FROM access"), SQL("DELETE FROM states"), SQL("DELETE FROM accounts"),
             SQL("DELETE FROM server_shares"), SQL("DELETE FROM kit_copies"), SQL("DELETE FROM requests"),
             SQL("DELETE FROM blobs"), SQL("DELETE FROM blob_names"), SQL("DELETE FROM blob_orphans"),
+            SQL("DELETE FROM authors"), SQL("DELETE FROM deletions"),
         ]
     }
 #endif

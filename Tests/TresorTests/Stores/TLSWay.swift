@@ -4,6 +4,7 @@
     import Foundation
     import ServiceLifecycle
     import Synchronization
+    import TestSupport
     import TresorCore
     import TresorCrypto
     import TresorRemote
@@ -86,11 +87,11 @@
         let key: String
 
         init() throws {
-            let directory = FileManager.default.temporaryDirectory.appending(path: "tresor-tls-stage")
-            let unique = directory.appending(path: "\(ProcessInfo.processInfo.processIdentifier)")
-            try FileManager.default.createDirectory(at: unique, withIntermediateDirectories: true)
-            certificate = unique.appending(path: "certificate.pem").path
-            key = unique.appending(path: "key.pem").path
+            let directory = FileManager.default.temporaryDirectory.appending(path: "tresor-tls-\(UUID())")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            SharedFiles.removeAtExit(directory.path)
+            certificate = directory.appending(path: "certificate.pem").path
+            key = directory.appending(path: "key.pem").path
             let process = Process()
             process.executableURL = URL(filePath: "/usr/bin/env")
             process.arguments = [

@@ -47,6 +47,8 @@ struct CountingHome: Home {
         try home.exclusively(body)
     }
 
+    func slotLock() throws(TresorError) -> SlotLock? { try home.slotLock() }
+
     private static func kind(_ object: HomeObject) -> String {
         switch object.kind {
         case .log: "log"

@@ -35,7 +35,6 @@ final class EvilStore: FrontStore {
         var deletesNothing = false
         var callsUntilFailure: Int?
         var failsBehind = false
-        var delay: Duration = .zero
         var writeCount = 0
         var shownCount = 0
         var restored: Log?
@@ -182,19 +181,15 @@ final class EvilStore: FrontStore {
         script.withLock { ($0.callsUntilFailure, $0.failsBehind) = (count, behind) }
     }
 
-    /// Answers each call so much later.
-    func slow(_ delay: Duration) { script.withLock { $0.delay = delay } }
-
     /// Passes a call on, unless it is the one that fails.
     private func passing<Answer>(
         _ call: () async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
-        let (delay, fails, isBehind) = script.withLock { script in
+        let (fails, isBehind) = script.withLock { script in
             let fails = script.callsUntilFailure == 0
             script.callsUntilFailure = script.callsUntilFailure.flatMap { $0 > 0 ? $0 - 1 : nil }
-            return (script.delay, fails, script.failsBehind)
+            return (fails, script.failsBehind)
         }
-        if delay > .zero { try? await Task.sleep(for: delay) }
         if fails, !isBehind { throw .store(.inputOutput) }
         let answer = try await call()
         if fails { throw .store(.inputOutput) }

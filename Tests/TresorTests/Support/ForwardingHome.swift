@@ -41,4 +41,6 @@ extension ForwardingHome {
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         try base.exclusively(body)
     }
+
+    func slotLock() -> SlotLock? { base.slotLock() }
 }

@@ -65,6 +65,7 @@ extension FrontStore {
     }
 
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] { try await truth.tresors(of: user) }
+    func deleteTresor(_ tresor: TresorID) async throws(TresorError) { try await truth.deleteTresor(tresor) }
 }
 
 /// The parts of key slots.

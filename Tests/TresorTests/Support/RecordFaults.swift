@@ -187,6 +187,11 @@ final class StoppingHome: Home {
         try read()
         return try base.exclusively(body)
     }
+
+    func slotLock() throws(TresorError) -> SlotLock? {
+        try read()
+        return base.slotLock()
+    }
 }
 
 extension HomeObject {

@@ -49,4 +49,6 @@ final class SwitchingHome: Home {
         come(.lock)
         return try now.exclusively(body)
     }
+
+    func slotLock() -> SlotLock? { now.slotLock() }
 }

@@ -17,6 +17,8 @@ final class MemoryHome: Home {
 
     private let reads = Mutex(0)
 
+    private let slots = SlotMutex()
+
     /// How often anything was read.
     var readCount: Int { reads.withLock { $0 } }
 
@@ -58,6 +60,8 @@ final class MemoryHome: Home {
         guard !isHeld else { throw .busy }
         return try body()
     }
+
+    func slotLock() -> SlotLock? { slots.lock() }
 
     /// Gives the lock to the next calls, and refuses it to those after them; `nil` gives it to all again.
     func hold(after calls: Int?) { turns.withLock { $0 = calls } }

@@ -22,11 +22,12 @@ package struct ApproversBody: LogBody {
 
     func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isOwner }
 
-    /// R34.
+    /// R34, R49.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {
         try validator.requireApprovers(approvers.map(\.chain)) { chain in
             !state.isIn(chain.user) && state.chains[chain.user].map { chain.extends($0) } ?? true
         }
+        try validator.requireRoom(for: users, in: state)
     }
 
     func apply(_ effect: EntryEffect, to state: inout LogState) {

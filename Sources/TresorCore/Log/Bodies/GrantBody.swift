@@ -64,7 +64,7 @@ package struct GrantBody: LogBody {
 
     func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isOwner }
 
-    /// R17 to R23, R48.
+    /// R17 to R23, R48, R49.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {
         let chains = people.map(\.chain)
         try validator.requireRising(users)
@@ -81,6 +81,7 @@ package struct GrantBody: LogBody {
             try validator.requireNext(fromNow.epoch, in: state)
             try validator.requireFresh(fromNow.epoch, in: state)
         }
+        try validator.requireRoom(for: users, in: state)
     }
 
     func apply(_ effect: EntryEffect, to state: inout LogState) {

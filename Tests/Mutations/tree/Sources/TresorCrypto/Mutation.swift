@@ -255,6 +255,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case exportJudged
     /// That a store is noted by the name that the person gave, and that this one is not silent.
     case notedStore
+    /// That each store that has shown a tresor is noted, and not the first alone.
+    case everyStore
 
     // The service.
 
@@ -288,6 +290,38 @@ package enum Mutation: String, CaseIterable, Sendable {
     case requestBody
     /// That a member who restores an entry of somebody else brings no wraps.
     case restoredWraps
+    /// That a large body is read for a head that proves itself, and for no other.
+    case provedHead
+    /// That bodies of strangers share a small part of the room.
+    case strangersRoom
+    /// That large bodies leave room to small ones.
+    case keptRoom
+    /// The bytes of a body that must come in a span of time.
+    case bodyPace
+    /// That the networks of a line of IPv6 share limits.
+    case sourceNetworks
+    /// That an account is heard behind an address that is barred.
+    case heardIfBarred
+    /// That header values are ASCII.
+    case asciiHeaders
+    /// How often a source asks for what anyone may have.
+    case sourceBucket
+    /// That one work of an account runs at a time.
+    case ownTurn
+    /// That an account pays for work by its weight.
+    case paidWork
+    /// That a state that does not fit evicts none.
+    case fittingState
+    /// That all cards of a chain are counted.
+    case heldCards
+    /// That a card chain is compared before it is verified.
+    case comparedFirst
+    /// That a person's news are looked up once a second.
+    case pausedLook
+    /// That an author who is no owner leaves the founder half of what is left.
+    case authorShare
+    /// That what others wrote refuses no act of an owner.
+    case ownerAct
     /// That an invitation comes before somebody who only asked under the handle.
     case invitedFirst
     /// That a wrap that its receiver may open stays.

@@ -157,6 +157,27 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A241_aMovedTresorVanishesAndNobodySees() async throws {
+            await RealAttackTests.expectReal(.forked, without: .everyStore) {
+                let scene = try await Scene()
+                let (tresor, clock, home, moved) = (scene.tresor, scene.world.clock, MemoryHome(), EvilStore())
+                func client(_ store: any Store, _ name: String) -> Client {
+                    Client(home: home, store: store, named: StoreName(Array(name.utf8)), clock: { clock.now })
+                }
+                let before = client(scene.store, "/one")
+                try before.people.pinBlocking(scene.anna.identity.chain)
+                let export = try await before.exchange.export(tresor)
+                _ = try await before.logs.state(of: tresor)
+                let after = client(moved, "/two")
+                _ = try await after.exchange.take(export)
+                _ = try await after.logs.state(of: tresor)
+                moved.frozen(0)
+                let error = await failure { _ = try await after.logs.state(of: tresor) }
+                if let error, error != .notFound { throw error }
+                return error != nil
+            }
+        }
+
         @Test func A206_aWrongClockEndsADate() async throws {
             let scene = try await Scene()
             let user = scene.house.identity.user

@@ -186,6 +186,18 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A73_moreAreKnownThanALogMayKnow() async throws {
+            var state = log.state
+            let chain = try #require(state.chains[bob.user])
+            for _ in state.chains.count..<LogState.maximumKnownCount { state.chains[UserID(try anyDigest())] = chain }
+            let entry = try log.entry(Chronicle.grant([eve.chain], .reader), by: anna)
+            await RealAttackTests.expectReal(withoutRule: .r49) {
+                var fold = Fold(state: state)
+                try fold.apply(entry)
+                return fold.state?.members[eve.user] != nil
+            }
+        }
+
         @Test func A77_A84_anEpochOutOfTurn() async throws {
             for number in [1, 3] as [UInt64] {
                 let epoch = try Chronicle.epoch(number, links: 1)

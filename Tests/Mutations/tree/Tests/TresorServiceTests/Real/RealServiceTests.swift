@@ -19,7 +19,7 @@
         /// Tries an attack as things are, and without the check that defeats it.
         ///
         /// - Parameter attack: whether it reached its end.
-        private static func expectReal(
+        static func expectReal(
             without mutation: Mutation, at source: SourceLocation = #_sourceLocation,
             _ attack: () async throws -> Bool
         ) async throws {
@@ -194,80 +194,83 @@
             }
         }
 
-        @Test func A233_withoutTheCheckAnOldSeedShutsItsPersonOut() async throws {
-            try await Self.expectReal(without: .resumedChain) {
-                let bench = try await Bench()
-                let thief = try await bench.person("anna")
-                let anna = try bench.signer(try thief.identity.renewCard(time: bench.clock.now).identity)
-                _ = try await anna.ask(
-                    PutCardRequest(chain: anna.identity.chain.bytes, replacing: thief.identity.chain.bytes))
-                _ = try await thief.reply(thief.registration())
-                return try await anna.reply(AccountRequest()).status != 200
+        @Test func A231_withoutTheChecksAnAccountTakesTheServiceForItself() async throws {
+            try await Self.expectReal(without: .ownTurn) {
+                let works = Works(width: 2)
+                for _ in 0..<2 { await works.begin(for: 1) }
+                let counts = works.work.counts
+                _ = await works.finish()
+                return counts == (2, 0)
             }
-        }
-
-        @Test func A234_withoutTheCheckAStrangerKeepsTheInvitedAway() async throws {
-            try await Self.expectReal(without: .invitedFirst) {
-                let bench = try await Bench(.byInvitation)
-                let squatter = try bench.stranger("dave")
-                _ = try await squatter.ask(squatter.registration())
-                let invitation = try Invitation()
-                _ = try await bench.admin.ask(
-                    InviteRequest(hash: try invitation.hash(), label: .empty, until: bench.clock.now + 10))
-                let dave = try bench.stranger("dave")
-                return try await dave.reply(dave.registration(invitation: invitation)) == .refused(.unverified)
+            try await Self.expectReal(without: .paidWork) {
+                let works = Works(count: 100)
+                for _ in 0..<4 {
+                    do { try await works.run(60, for: 1) } catch { return false }
+                }
+                return true
             }
-        }
-
-        @Test func A238_withoutTheCheckAWriterTakesAWrapAway() async throws {
-            try await Self.expectReal(without: .standingWrap) {
+            try await Self.expectReal(without: .fittingState) {
                 let house = try await Household(Bench())
-                let renewed = try await house.renew(house.reader)
-                let junk = try await house.junk(for: renewed.identity.chain)
-                _ = try await house.signer(house.writer).reply(
-                    PutWrapsRequest(tresor: house.tresor, wraps: [junk.bytes]))
-                return try await !house.opens(renewed.identity)
+                let small = try await house.state()
+                let large = try await house.cast.tresor("second", of: house.owner).state()
+                let cache = StateCache(engine: house.bench.engine, work: Works().work, greatestCost: 2_000)
+                cache.keep(small, cost: 1_000, folded: 0)
+                cache.keep(large, cost: 1_001, folded: 0)
+                return cache.known(small.tresor) == nil
             }
         }
 
-        @Test func A242_withoutTheCheckWhoeverWritesTheFileGetsAnAccount() async throws {
-            try await Self.expectReal(without: .importedMembers) {
-                let bench = try await Bench(.closed)
-                let embedded = MemoryStore()
-                let ghost = try await PreviewCast(store: embedded, clock: bench.clock).person("chief-physician")
-                _ = try await bench.service.importWhole(embedded)
-                let signer = try bench.signer(ghost.identity)
-                return try await signer.reply(signer.founding()).status == 200
+        @Test func A239_withoutTheCheckAChainTakesMoreThanIsCounted() async throws {
+            try await Self.expectReal(without: .heldCards) {
+                let house = try await Household(Bench())
+                var state = try await house.state()
+                var person = house.owner.identity
+                for _ in 0..<15 { person = try person.renewCard(time: house.bench.clock.now).identity }
+                let before = HeldMemory.byteCount(of: state)
+                state.chains[person.user] = person.chain
+                return HeldMemory.byteCount(of: state) - before < 15 * 1_720
             }
         }
 
-        @Test func A244_withoutTheCheckACopyOfARequestGetsAnotherAnswer() async throws {
-            try await Self.expectReal(without: .repeatedRequest) {
+        @Test func A240_withoutTheCheckAChainIsVerifiedForNothing() async throws {
+            try await Self.expectReal(without: .comparedFirst) {
                 let bench = try await Bench()
                 let anna = try await bench.person("anna")
-                let call = try anna.call(try anna.founding())
-                let engine = MeddlingEngine(bench.engine)
-                let slow = try Service(engine: engine, settings: bench.settings)
-                engine.beforeNextWrite { _ = await bench.service.answer(call) }
-                return await slow.answer(call) == ServiceReply(OutcomeAnswer(.conflict))
+                let request = PutCardRequest(chain: try CardTests.broken(anna), replacing: [1])
+                return try await anna.reply(request) == .refused(.altered)
             }
         }
 
-        @Test func A251_withoutTheCheckACardIsAdmittedThatNobodySaw() async throws {
-            try await Self.expectReal(without: .shownCard) {
-                let bench = try await Bench(.closed)
-                let anna = try bench.stranger("anna")
-                _ = try await anna.ask(anna.registration())
-                _ = try await anna.ask(try anna.finishing())
-                let renewed = try anna.identity.renewCard(time: bench.clock.now).identity
-                let engine = MeddlingEngine(bench.engine)
-                let admin = Signer(
-                    service: try Service(engine: engine, settings: bench.settings), clock: bench.clock,
-                    identity: bench.operatorIdentity, key: try bench.admin.key)
-                engine.behindNextRead([Account.replacement(by: renewed.chain, after: 0)])
-                let card = anna.identity.chain.newest.hash
-                _ = try await admin.reply(AdmitRequest(user: anna.user, card: card, isAdmitted: true))
-                return try await bench.signer(renewed).reply(AccountRequest()).status == 200
+        @Test func A248_withoutTheCheckALogWakesItsMembersAllTheTime() async throws {
+            try await Self.expectReal(without: .pausedLook) {
+                let board = NewsBoard()
+                let now = ContinuousClock.now
+                return board.nextLook(for: UserID(.zero), at: now) == board.nextLook(for: UserID(.zero), at: now)
+            }
+        }
+
+        @Test func A232_withoutTheChecksAWriterUsesUpTheRoomOfTheOwners() async throws {
+            /// A blob of the writer, at a process that leaves them so many bytes.
+            func put(_ house: Household, _ count: Int, leaving bytes: UInt64) async throws -> Int {
+                let used = try await house.signer(house.owner).ask(AccountRequest()).bytes
+                let service = try await house.bench.anotherService {
+                    $0.quotas.bytes = AuthorRoomTests.quota(leaving: bytes, beside: used)
+                }
+                let request = PutBlobRequest(
+                    tresor: house.tresor, hash: .zero, part: 0, bytes: [UInt8](repeating: 1, count: count))
+                return try await house.signer(house.writer).at(service).reply(request).status
+            }
+            try await Self.expectReal(without: .authorShare) {
+                try await put(Household(Bench()), 200_000, leaving: 300_000) == 200
+            }
+            try await Self.expectReal(without: .ownerAct) {
+                let house = try await Household(Bench())
+                let used = try await house.signer(house.owner).ask(AccountRequest()).bytes
+                guard try await put(house, 200_000, leaving: 1 << 20) == 200 else { return false }
+                let service = try await house.bench.anotherService { $0.quotas.bytes = used + 100_000 }
+                let (epoch, wraps) = try await house.epoch()
+                let request = try await house.request(.epoch(EpochBody(epoch)), by: house.owner, wraps: wraps)
+                return try await house.signer(house.owner).at(service).reply(request).status == 507
             }
         }
     }

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// What somebody wants to write into a tresor, as far as it takes room.
+    struct Demand: Sendable {
+        /// By whose room a change is judged.
+        enum Right: Hashable, Sendable {
+            /// An owner changes people, keys or names: nobody else uses up the room for that.
+            case act
+            /// An owner writes content.
+            case owner
+            /// Anybody else writes.
+            case other
+        }
+
+        let tresor: TresorID
+        let founder: UserID
+        let author: UserID
+        let right: Right
+        /// The number of entries before the one to append; `nil` for a blob, which is no entry.
+        let entryCount: UInt64?
+        /// The number of bytes that come.
+        let bytes: UInt64
+        /// The number of tresors that are founded: 0 or 1.
+        var tresors: UInt64 = 0
+        /// The bytes of the entry if its body is additive and nothing here reads it.
+        var unread: UInt64 = 0
+    }
+
+    extension Demand {
+        /// What an append takes.
+        ///
+        /// - Parameter before: the state before the entry; `nil` for the first one.
+        init(_ draft: AppendDraft, on before: LogState?) {
+            let author = draft.entry.author
+            let isOwner = before.map { $0.members[author]?.role == .owner } ?? true
+            self.init(
+                tresor: draft.request.tresor, founder: before?.founder ?? author, author: author,
+                right: isOwner ? (draft.isContent ? .owner : .act) : .other,
+                entryCount: draft.request.sequence, bytes: draft.byteCount, tresors: before == nil ? 1 : 0,
+                unread: draft.isUnread ? UInt64(draft.request.entry.count) : 0)
+        }
+    }
+
+    /// What the rows of *authors* say about a demand.
+    struct Written: Sendable {
+        /// What the author wrote into the tresor.
+        var entries: UInt64 = 0
+        var bytes: UInt64 = 0
+        /// The bytes of the author's unread bodies in the tresor on this day.
+        var unread: UInt64 = 0
+        /// What others wrote: entries into the tresor, bytes into all tresors of its founder.
+        var othersEntries: UInt64 = 0
+        var othersBytes: UInt64 = 0
+    }
+
+    /// The room that people have: what they write counts for its author in that tresor, and for the founder (SPEC
+    /// §18.7).
+    struct Room: Sendable {
+        /// The most bytes of an entry with an unread body, and of those of an author in a tresor on one day.
+        static let unreadByteCount: UInt64 = 64 << 10
+        static let unreadDayByteCount: UInt64 = 1 << 20
+        private static let secondsOfDay: UInt64 = 86_400
+
+        let context: ServiceContext
+
+        /// Refuses what there is no room for.
+        ///
+        /// The number of entries and what the author wrote are exact: an entry is written at this place or not at all.
+        ///
+        /// - Throws: `TresorError.store(_:)` with `full`.
+        func check(_ demand: Demand) async throws(TresorError) {
+            let quotas = context.settings.quotas
+            guard demand.unread <= Self.unreadByteCount else { throw .store(.full) }
+            let usage = try await context.usage.usage(of: demand.founder) { old in
+                Self.fits(demand, old, Self.rough(demand, old), in: quotas.half)
+            }
+            // The rows are read only where they can make a difference.
+            guard demand.unread > 0 || !Self.fits(demand, usage, Self.rough(demand, usage), in: quotas) else { return }
+            guard Self.fits(demand, usage, try await written(demand), in: quotas) else { throw .store(.full) }
+        }
+
+        /// What the author has written at most, and others at least.
+        private static func rough(_ demand: Demand, _ usage: Usage) -> Written {
+            Written(entries: demand.entryCount ?? 0, bytes: usage.bytes)
+        }
+
+        static func fits(_ demand: Demand, _ usage: Usage, _ written: Written, in quotas: Quotas) -> Bool {
+            guard demand.tresors == 0 || usage.tresors + demand.tresors <= quotas.tresors,
+                demand.unread == 0 || written.unread + demand.unread <= unreadDayByteCount
+            else { return false }
+            let entries = demand.entryCount
+            switch demand.right {
+            case .act:
+                let own = usage.bytes - min(usage.bytes, written.othersBytes)
+                let ownEntries = entries.map { $0 - min($0, written.othersEntries) }
+                return own + demand.bytes <= quotas.bytes && ownEntries.map { $0 < quotas.entries } ?? true
+            case .owner:
+                return usage.bytes + demand.bytes <= quotas.bytes && entries.map { $0 < quotas.entries } ?? true
+            case .other:
+                return leavesHalf(demand.bytes, beside: written.bytes, of: usage.bytes, in: quotas.bytes)
+                    && entries.map { leavesHalf(1, beside: written.entries, of: $0, in: quotas.entries) } ?? true
+            }
+        }
+
+        /// Whether an author who is no owner has, with what comes, at most half of what the founder has left beside what
+        /// that author wrote. A tenth of the quota is kept for the owners.
+        ///
+        /// - Parameters:
+        ///   - more: what comes.
+        ///   - own: what the author wrote.
+        ///   - total: what everybody wrote.
+        static func leavesHalf(_ more: UInt64, beside own: UInt64, of total: UInt64, in quota: UInt64) -> Bool {
+            let shared = quota - quota / 10
+            guard total <= shared, own <= shared - total else { return false }
+            return more <= (shared - total - own) / 2
+        }
+
+        private func written(_ demand: Demand) async throws(TresorError) -> Written {
+            let tresor = SQLValue.digest(demand.tresor.digest)
+            let (founder, author) = (SQLValue.digest(demand.founder.digest), SQLValue.digest(demand.author.digest))
+            let found = try await context.engine.read { (transaction) throws(TresorError) in
+                try transaction.rows(of: [
+                    SQL(
+                        "SELECT entries, bytes, day, unread FROM authors WHERE tresor = $1 AND account = $2",
+                        [tresor, author]),
+                    SQL(
+                        """
+                        SELECT CAST(COALESCE(sum(entries), 0) AS bigint) FROM authors
+                        WHERE tresor = $1 AND account <> $2
+                        """, [tresor, author]),
+                    SQL(
+                        """
+                        SELECT CAST(COALESCE(sum(a.bytes), 0) AS bigint) FROM authors a
+                        JOIN tresors t ON t.tresor = a.tresor
+                        WHERE t.founder = $1 AND t.deleted IS NULL AND a.account <> $2
+                        """, [founder, author]),
+                ])
+            }
+            var written = Written()
+            if let row = found[0].first {
+                // A count that is wrong stops nobody from writing.
+                written.entries = UInt64(max(0, try row.integer(0)))
+                written.bytes = UInt64(max(0, try row.integer(1)))
+                if try row.number(2) == Self.day(at: context.now) { written.unread = try row.number(3) }
+            }
+            written.othersEntries = UInt64(max(0, try found[1].first?.integer(0) ?? 0))
+            written.othersBytes = UInt64(max(0, try found[2].first?.integer(0) ?? 0))
+            return written
+        }
+
+        /// The number of a day, by which unread bodies are counted.
+        private static func day(at time: UInt64) -> UInt64 { time / secondsOfDay }
+    }
+
+    /// The statements that count.
+    extension Room {
+        /// Counts an entry for its author.
+        static func counting(_ demand: Demand, at time: UInt64) -> SQL {
+            counting(
+                entries: 1, bytes: Int64(clamping: demand.bytes), unread: demand.unread,
+                of: .digest(demand.author.digest), in: .digest(demand.tresor.digest), at: time)
+        }
+
+        /// Counts what a person wrote into a tresor.
+        ///
+        /// - Parameter bytes: those that came; fewer than 0 where some went.
+        static func counting(
+            entries: UInt64 = 0, bytes: Int64, unread: UInt64 = 0, of account: SQLValue, in tresor: SQLValue,
+            at time: UInt64
+        ) -> SQL {
+            SQL(
+                """
+                INSERT INTO authors (tresor, account, entries, bytes, day, unread) VALUES ($1, $2, $3, $4, $5, $6)
+                ON CONFLICT (tresor, account) DO UPDATE
+                SET entries = authors.entries + $3, bytes = authors.bytes + $4,
+                unread = CASE WHEN authors.day = $5 THEN authors.unread + $6 ELSE $6 END, day = $5
+                """,
+                [tresor, account, .number(entries), .integer(bytes), .number(day(at: time)), .number(unread)])
+        }
+    }
+
+    extension Quotas {
+        /// Half of what a sum in memory is judged by, which may be old.
+        fileprivate var half: Quotas {
+            var half = self
+            half.tresors /= 2
+            half.bytes /= 2
+            return half
+        }
+    }
+#endif

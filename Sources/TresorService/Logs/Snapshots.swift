@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// The snapshots of folded logs, from which a fold goes on.
+    ///
+    /// A snapshot lies in parts, and its first part is written last: where that one is, all are. It is a help alone: one
+    /// that does not read is as if there were none.
+    struct Snapshots: Sendable {
+        let engine: any SQLEngine
+        var partByteCount = 4 << 20
+
+        /// The weight that is folded between two snapshots: as much as a state is large, so that neither folding nor
+        /// writing takes most of the time, and at most that of 16 MiB.
+        static func interval(ofCost cost: Int) -> Int { min(max(64, cost / 4_096), 16_384) }
+
+        /// Returns the state of the newest snapshot.
+        ///
+        /// - Throws: the errors of the engine.
+        func state(of tresor: TresorID, in turn: WorkApart.Turn) async throws(TresorError) -> LogState? {
+            let parts = try await engine.read(
+                SQL(
+                    """
+                    SELECT state FROM states WHERE tresor = $1 AND count =
+                    (SELECT max(count) FROM states WHERE tresor = $1 AND part = 0) ORDER BY part
+                    """, [.digest(tresor.digest)]))
+            guard !parts.isEmpty else { return nil }
+            var joined: [UInt8] = []
+            for part in parts { joined += try part.bytes(0) }
+            let bytes = joined
+            return try await turn.compute(WorkApart.weight(ofBytes: bytes.count)) {
+                () throws(TresorError) -> LogState? in
+                var decoder = ByteDecoder(bytes)
+                // The state of another release is folded again.
+                guard let state = try? LogState(from: &decoder), decoder.remaining == 0, state.tresor == tresor else {
+                    return nil
+                }
+                return state
+            }
+        }
+
+        /// Returns the bytes of a snapshot.
+        static func bytes(of state: LogState) -> [UInt8] {
+            var encoder = ByteEncoder()
+            state.encode(into: &encoder)
+            return encoder.bytes
+        }
+
+        /// Writes a snapshot in place of the older ones.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for a tresor that was deleted; the errors of the engine.
+        func write(_ bytes: [UInt8], of tresor: TresorID, count: UInt64) async throws(TresorError) {
+            let key = [SQLValue.digest(tresor.digest), .number(count)]
+            let starts = stride(from: 0, to: bytes.count, by: partByteCount)
+            for (number, start) in starts.enumerated().reversed() {
+                let part = Array(bytes[start..<min(start + partByteCount, bytes.count)])
+                var statements = [
+                    // The row of the tresor is held: a tresor that was deleted leaves nothing.
+                    SQL("UPDATE tresors SET count = count WHERE tresor = $1 AND deleted IS NULL", [key[0]])
+                        .orElse(.noAccess),
+                    SQL(
+                        """
+                        INSERT INTO states (tresor, count, part, state) VALUES ($1, $2, $3, $4)
+                        ON CONFLICT (tresor, count, part) DO UPDATE SET state = $4
+                        """, key + [.integer(Int64(number)), .bytes(part)]),
+                ]
+                if number == 0 {
+                    statements.append(SQL("DELETE FROM states WHERE tresor = $1 AND count < $2", key))
+                }
+                _ = try await engine.write(statements)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What comes through pipes, and from programs of other systems.
+@Suite("Pipes, and text of other systems")
+struct PipeTests {
+    private let runner: ScriptRunner
+
+    init() throws {
+        runner = try ScriptRunner(Script(name: "pipes", text: ""))
+        let start = """
+            as anna
+            tresor create one
+            write plan words
+            """
+        try runner.run(Script(name: "pipes", text: start).commands[...])
+    }
+
+    /// Runs a line of a shell, with the program as `tresor`.
+    private func shell(_ line: String) throws -> ChildProcess.Result {
+        let child = ChildProcess(
+            arguments: ["-c", "tresor() { '\(ChildProcess.program)' \"$@\"; }\n\(line)"],
+            environment: runner.environment.merging(["PATH": "/usr/bin:/bin"]) { $1 }, directory: runner.work.path)
+        return try child.run(program: "/bin/sh")
+    }
+
+    private func exists(_ name: String) -> Bool {
+        FileManager.default.fileExists(atPath: runner.work.appendingPathComponent(name).path)
+    }
+
+    @Test(
+        "One stream is not both a secret and the content, nor two secrets, by whatever name",
+        arguments: [
+            "cat \"$TRESOR_PASSWORD_FILE\" | tresor encrypt -t one --password-file /dev/stdin -o out",
+            "cat \"$TRESOR_PASSWORD_FILE\" | tresor encrypt -t one --password-file /proc/self/fd/0 -o out",
+            "cat \"$TRESOR_PASSWORD_FILE\" | tresor encrypt -t one --password-fd 3 -o out 3<&0",
+            "tresor encrypt -t one --password-fd 3 -o out 3<&0 <plan",
+            "cat \"$TRESOR_PASSWORD_FILE\" | tresor encrypt -t one /dev/stdin --record r --password-file - -o out",
+            "cat \"$TRESOR_PASSWORD_FILE\" | TRESOR_PASSWORD_FILE=/dev/stdin tresor encrypt -t one -o out",
+            "cat \"$TRESOR_PASSWORD_FILE\" | tresor passwd --password-file /dev/stdin --new-password-file /dev/fd/0",
+            "cat kit.txt | tresor recover --kit /dev/stdin --new-password-file /dev/stdin",
+        ])
+    func sharedStreams(_ line: String) throws {
+        let result = try shell(line)
+        #expect(result.code == 64, "\(result.errorText)")
+        #expect(result.errorText.contains(" cannot be both "), "\(result.errorText)")
+        #expect(!exists("out"))
+    }
+
+    @Test("A pipe that brings a password alone is taken")
+    func passwordFromAPipe() throws {
+        #expect(
+            try shell("cat \"$TRESOR_PASSWORD_FILE\" | tresor encrypt -t one --password-file /dev/stdin plan").code == 0
+        )
+        #expect(try shell("cat plan | tresor encrypt -t one --password-fd 3 3<\"$TRESOR_PASSWORD_FILE\"").code == 0)
+    }
+
+    @Test("A program before the pipe that fails replaces nothing")
+    func emptyPipe() throws {
+        #expect(try shell("tresor encrypt -t one plan -o out").code == 0)
+        let before = try Data(contentsOf: runner.work.appendingPathComponent("out"))
+        let empty = try shell("false | tresor encrypt -t one -o out")
+        #expect(empty.code == 64)
+        #expect(empty.errorText.hasPrefix("tresor: error: standard input is empty"))
+        #expect(try Data(contentsOf: runner.work.appendingPathComponent("out")) == before)
+        #expect(try shell("false | tresor encrypt -t one --allow-empty -o out").code == 0)
+        #expect(
+            try shell(": >nothing && tresor encrypt -t one nothing -o out && tresor encrypt -t one <nothing").code == 0)
+    }
+
+    @Test(
+        "A password file that another system has made is named, and the hint mends it",
+        arguments: [
+            ("printf '\\357\\273\\277'; cat \"$TRESOR_PASSWORD_FILE\"", "byte-order mark"),
+            ("printf '\\377\\376'; iconv -t UTF-16LE \"$TRESOR_PASSWORD_FILE\"", "UTF-16"),
+            ("cat \"$TRESOR_PASSWORD_FILE\"; echo", "more than one line"),
+            ("cat \"$TRESOR_PASSWORD_FILE\"; printf '\\r\\n'", "more than one line"),
+        ])
+    func foreignPassword(_ text: (make: String, word: String)) throws {
+        #expect(try shell("umask 077; { \(text.make); } >p").code == 0)
+        let refused = try shell("tresor encrypt -t one plan -o out --password-file p")
+        #expect(refused.code == 64)
+        #expect(refused.errorText.contains(text.word), "\(refused.errorText)")
+        let hint = try #require(refused.errorText.split(separator: "\n").first { $0.hasPrefix("tresor: hint: ") })
+        let command = hint.dropFirst("tresor: hint: ".count).replacing("> FILE", with: "> q && mv q p")
+        #expect(try shell("umask 077; \(command)").code == 0, "\(command)")
+        #expect(try shell("tresor encrypt -t one plan -o out --password-file p").code == 0)
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import NIOHTTP1
+    import Testing
+    import TresorCore
+    import TresorCrypto
+
+    @testable import TresorServer
+    @testable import TresorService
+
+    /// The attacks on what everybody shares: room, time and the limits of an address.
+    extension RealServiceTests {
+        @Test func A230_withoutTheChecksStrangersTakeTheRoom() async throws {
+            try await Self.expectReal(without: .provedHead) {
+                let bench = try await Bench()
+                let call = try bench.stranger("eve").call(.append, [])
+                let head = ServiceHead(
+                    operation: .append, bodyByteCount: 16 << 20, authorization: call.authorization,
+                    source: call.source)
+                return (try? await bench.service.proves(head)) != nil
+            }
+            try await Self.expectReal(without: .strangersRoom) {
+                let responder = Responder(
+                    target: .service(NotingHandler(knowing: "a proof")), rule: .service(names: []),
+                    limits: ServerLimits(), report: Report(logsSources: false) { _ in }, isBehindProxy: false)
+                let head = AcceptedHead(
+                    route: .operation(.account), bodyByteCount: 0, authorization: nil, forwardedFor: nil,
+                    closes: false)
+                let room = try await responder.room(for: head, from: [])
+                return room.hasRoom(for: 128 << 20, of: [])
+            }
+            try await Self.expectReal(without: .keptRoom) {
+                let room = SharedBudget(maximum: 8 << 20, share: 8 << 20)
+                while room.take(1 << 20, for: [], isLarge: true) {}
+                return !room.hasRoom(for: 1, of: [])
+            }
+            try await Self.expectReal(without: .bodyPace) {
+                var pace = BodyPace(ServerLimits())
+                return pace.isKept(by: 1)
+            }
+            try await Self.expectReal(without: .sourceNetworks) {
+                let room = SharedBudget(maximum: 256, share: 1)
+                return (0...255).allSatisfy { room.take(1, for: [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, UInt8($0)]) }
+            }
+        }
+
+        @Test func A243_withoutTheCheckBadRequestsBarEverybodyThere() async throws {
+            try await Self.expectReal(without: .heardIfBarred) {
+                let bench = try await Bench()
+                let call = try await bench.person("anna").call(AccountRequest())
+                for _ in 0..<100 { bench.service.noteFailure(of: call.source) }
+                return await bench.service.answer(call).status == 429
+            }
+        }
+
+        @Test func A246_withoutTheCheckALetterStandsForAnother() async throws {
+            try await Self.expectReal(without: .asciiHeaders) {
+                let headers = [
+                    ("Host", "\u{212A}linik.example"), ("Content-Length", "0"), ("Content-Type", HeadRule.mediaType),
+                ]
+                let head = HTTPRequestHead(
+                    version: .http1_1, method: .POST, uri: "/v1/server", headers: HTTPHeaders(headers))
+                return (try? HeadRule.service(names: ["klinik.example"]).accept(head)) != nil
+            }
+        }
+
+        @Test func A249_withoutTheCheckASourceAsksWithoutEnd() async throws {
+            try await Self.expectReal(without: .sourceBucket) {
+                let bench = try await Bench()
+                let call = ServiceCall(
+                    operation: .server, body: ServerRequest().bytes, authorization: nil, source: [192, 0, 2, 1])
+                for _ in 0..<1_000 { _ = await bench.service.answer(call) }
+                return await bench.service.answer(call).status == 200
+            }
+        }
+    }
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// Heads that are judged before their bodies come, and people behind an address that is barred.
+    @Suite(.overEveryEngine) struct HeadTests {
+        private enum Verdict: Hashable {
+            case proved, unproved
+            case refused(Int)
+        }
+
+        private static let source: [UInt8] = [192, 0, 2, 1]
+        private static let other: [UInt8] = [192, 0, 2, 2]
+
+        private static func head(
+            of signer: Signer, _ operation: ServiceOperation = .append, byteCount: Int = 1 << 20,
+            from source: [UInt8] = Self.source
+        ) throws -> ServiceHead {
+            ServiceHead(
+                operation: operation, bodyByteCount: byteCount,
+                authorization: try signer.call(operation, []).authorization, source: source)
+        }
+
+        private static func verdict(_ head: ServiceHead, by service: Service) async -> Verdict {
+            do throws(Refusal) {
+                return try await service.proves(head) ? .proved : .unproved
+            } catch {
+                return .refused(error.status.rawValue)
+            }
+        }
+
+        private static func from(_ source: [UInt8], _ call: ServiceCall) -> ServiceCall {
+            ServiceCall(operation: call.operation, body: call.body, authorization: call.authorization, source: source)
+        }
+
+        /// Bars ``source``.
+        private static func bar(at service: Service) {
+            for _ in 0..<100 { service.noteFailure(of: source) }
+        }
+
+        /// A session in the name of somebody else, which the speaker signed.
+        private static func session(naming other: Signer, by signer: Signer) throws -> Authorization {
+            let good = signer.key.statement
+            let statement = try SessionStatement(
+                kind: .identity, server: good.server, user: other.user, generation: good.generation, device: nil,
+                key: good.key, since: good.since, until: good.until
+            ) { (label, bytes) throws(TresorError) in try signer.identity.sign(label, bytes) }
+            return Authorization(
+                statement: statement, id: try randomBytes(16), time: signer.clock.now,
+                signature: [UInt8](repeating: 0, count: 64))
+        }
+
+        @Test func A230_aLargeBodyIsReadForAHeadThatProvesItself() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let eve = try bench.stranger("eve")
+            #expect(await Self.verdict(try Self.head(of: anna), by: bench.service) == .proved)
+            #expect(await Self.verdict(try Self.head(of: eve), by: bench.service) == .refused(401))
+            let texts: [String?] = [nil, "Tresor", try Self.session(naming: anna, by: eve).text]
+            for text in texts {
+                let head = ServiceHead(
+                    operation: .append, bodyByteCount: 1 << 20, authorization: text, source: Self.source)
+                #expect(await Self.verdict(head, by: bench.service) == .refused(401))
+            }
+            let late = try Self.head(of: anna)
+            bench.clock.now += 301
+            #expect(await Self.verdict(late, by: bench.service) == .refused(401))
+            let later = try bench.signer(anna.identity)
+            _ = try await later.ask(EndSessionsRequest(time: bench.clock.now))
+            #expect(await Self.verdict(try Self.head(of: anna), by: bench.service) == .refused(401))
+            #expect(await Self.verdict(try Self.head(of: later), by: bench.service) == .proved)
+        }
+
+        /// The chain of a newcomer, or of new keys, stands in the body.
+        @Test func aBodyThatProvesItsSessionIsRead() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let eve = try bench.stranger("eve")
+            let next = try bench.signer(try anna.identity.renewCard(time: bench.clock.now).identity)
+            #expect(await Self.verdict(try Self.head(of: eve, .register), by: bench.service) == .unproved)
+            #expect(await Self.verdict(try Self.head(of: next, .putCard), by: bench.service) == .unproved)
+            #expect(await Self.verdict(try Self.head(of: next, .append), by: bench.service) == .refused(401))
+            #expect(await Self.verdict(try Self.head(of: eve, byteCount: 64 << 10), by: bench.service) == .unproved)
+            #expect(await Self.verdict(try Self.head(of: eve, .server), by: bench.service) == .unproved)
+        }
+
+        @Test func A230_slowBodiesBarTheirSource() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let eve = try bench.stranger("eve")
+            Self.bar(at: bench.service)
+            for operation in [ServiceOperation.append, .register, .account] {
+                for count in [1, 1 << 20] {
+                    let head = try Self.head(of: eve, operation, byteCount: count)
+                    // A small body may have an invitation, which its head does not show.
+                    let expected: Verdict = operation == .register && count == 1 ? .unproved : .refused(429)
+                    #expect(await Self.verdict(head, by: bench.service) == expected)
+                }
+            }
+            #expect(await Self.verdict(try Self.head(of: anna), by: bench.service) == .proved)
+            let elsewhere = try Self.head(of: eve, .register, from: Self.other)
+            #expect(await Self.verdict(elsewhere, by: bench.service) == .unproved)
+        }
+
+        @Test func A243_anAccountIsHeardBehindABarredAddress() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let eve = try bench.stranger("eve")
+            let next = try bench.signer(try anna.identity.renewCard(time: bench.clock.now).identity)
+            // Each with keys of its own, as a hostile client sends them.
+            var status = 401
+            for _ in 0..<101 where status == 401 {
+                let stranger = try bench.signer(eve.identity)
+                status = await bench.service.answer(Self.from(Self.source, try stranger.call(AccountRequest()))).status
+            }
+            #expect(status == 429)
+            // A session that the service has not seen, of somebody who has never spoken from there.
+            let call = try bench.signer(anna.identity).call(AccountRequest())
+            #expect(await bench.service.answer(Self.from(Self.source, call)).status == 200)
+            // No chain is read, neither of a newcomer nor of new keys.
+            let replacing = anna.identity.chain.bytes
+            for call in [
+                try eve.call(eve.registration()),
+                try next.call(PutCardRequest(chain: next.identity.chain.bytes, replacing: replacing)),
+            ] {
+                #expect(await bench.service.answer(Self.from(Self.source, call)).status == 429)
+            }
+            // Naming an account is not enough.
+            let body = AccountRequest().bytes
+            let named = ServiceCall(
+                operation: .account, body: body, authorization: try Self.session(naming: anna, by: eve).text,
+                source: Self.source)
+            #expect(await bench.service.answer(named).status == 429)
+        }
+
+        /// A small body of somebody who has spoken from there asks the database nothing, whatever the session.
+        @Test func A243_whoHasSpokenIsKnownBySourceAndPerson() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let engine = CountingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            #expect(await service.answer(Self.from(Self.source, try anna.call(AccountRequest()))).status == 200)
+            let again = try bench.signer(anna.identity)
+            let before = engine.count
+            let small = try Self.head(of: again, .account, byteCount: 10)
+            #expect(await Self.verdict(small, by: service) == .proved)
+            #expect(engine.count == before)
+            for head in [
+                try Self.head(of: again), try Self.head(of: again, .account, byteCount: 10, from: Self.other),
+            ] { #expect(await Self.verdict(head, by: service) == .proved) }
+            #expect(engine.count == before + 2)
+        }
+
+        @Test func whoWasNotSeenForLongIsForgottenFirst() {
+            let people = HeldPeople(halfCount: 2)
+            let users = (UInt8(0)..<5).map { UserID(Hash256([UInt8](repeating: $0, count: 32)) ?? .zero) }
+            for user in users { people.keep(user, from: Self.source) }
+            #expect(users.map { people.isKnown($0, from: Self.source) } == [false, false, true, true, true])
+            #expect(!people.isKnown(users[4], from: Self.other))
+            people.forget(users[4], from: Self.source)
+            #expect(!people.isKnown(users[4], from: Self.source))
+        }
+
+        @Test func A249_aSourceAsksForWhatAnyoneMayHaveSoOften() async throws {
+            let bench = try await Bench()
+            func ask(_ source: [UInt8]) async -> Int {
+                await bench.service.answer(
+                    ServiceCall(
+                        operation: .server, body: ServerRequest().bytes, authorization: nil, source: source)
+                ).status
+            }
+            var count = 0
+            while await ask(Self.source) == 200, count < 2_000 { count += 1 }
+            #expect(count == 1_000)
+            #expect(await ask(Self.source) == 429)
+            #expect(await ask(Self.other) == 200)
+            #expect(await ask([]) == 200)
+        }
+    }
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import NIOCore
+    import Testing
+    import TresorCore
+
+    @testable import TresorServer
+
+    /// The room for bodies: who takes how much of it, and how fast a body comes.
+    @Suite struct RoomTests {
+        private static func source(_ site: UInt8, _ line: UInt8, _ network: UInt8) -> [UInt8] {
+            [0x20, 0x01, 0x0d, 0xb8, 0, site, line, network]
+        }
+
+        @Test func A230_largeBodiesLeaveRoomToSmallOnes() {
+            let room = SharedBudget(maximum: 8 << 20, share: 4 << 20)
+            func fill(_ last: UInt8) -> Int {
+                var count = 0
+                while room.take(1 << 20, for: [192, 0, 2, last], isLarge: true) { count += 1 }
+                return count
+            }
+            // A share of 4 MiB keeps 512 KiB of it, and the room of 8 MiB keeps 1 MiB.
+            #expect(fill(1) == 3)
+            #expect(fill(2) == 3)
+            #expect(fill(3) == 1)
+            var count = 0
+            while room.take(64 << 10, for: [192, 0, 2, 1]) { count += 1 }
+            #expect(count == 16)
+            #expect(room.taken == 8 << 20)
+        }
+
+        @Test func A230_aLineOfIPv6HasFourShares() {
+            let room = SharedBudget(maximum: 1_000, share: 1)
+            let ofLine = (0...255).count(where: { room.take(1, for: Self.source(1, 1, UInt8($0))) })
+            #expect(ofLine == 4)
+            let ofSite = (2...255).count(where: { room.take(1, for: Self.source(1, UInt8($0), 0)) })
+            #expect(ofSite == 12)
+            #expect(room.take(1, for: Self.source(2, 0, 0)))
+            room.giveBack(1, for: Self.source(1, 1, 0))
+            #expect(!room.take(1, for: Self.source(1, 1, 1)))
+            #expect(room.take(1, for: Self.source(1, 1, 9)))
+        }
+
+        @Test func theNetworksOfASource() {
+            func shares(_ source: [UInt8]) -> [[UInt8]: Int] {
+                Dictionary(uniqueKeysWithValues: SourceNetwork.all(of: source).map { ($0.prefix, $0.share) })
+            }
+            #expect(shares([]).isEmpty)
+            #expect(shares([192, 0, 2, 1]) == [[192, 0, 2, 1]: 1])
+            let source = Self.source(1, 2, 3)
+            #expect(shares(source) == [source: 1, Array(source.prefix(7)): 4, Array(source.prefix(6)): 16])
+        }
+
+        /// Whether a body is read on, after each span with so many bytes.
+        private func looks(at counts: [Int], _ limits: ServerLimits = ServerLimits()) -> [Bool] {
+            var pace = BodyPace(limits)
+            return counts.map { pace.isKept(by: $0) }
+        }
+
+        @Test func A230_aBodyThatHardlyComesEnds() {
+            #expect(BodyPace(ServerLimits()).span == .seconds(10))
+            #expect(looks(at: [(80 << 10) - 1]) == [false])
+            #expect(looks(at: [80 << 10, 160 << 10]) == [true, true])
+            #expect(looks(at: [1 << 20, (1 << 20) + 1]) == [true, false])
+            // After 30 seconds it ends, however fast it comes.
+            #expect(looks(at: [1 << 20, 2 << 20, 4 << 20]) == [true, true, false])
+            var limits = ServerLimits()
+            limits.body = .seconds(4)
+            #expect(BodyPace(limits).span == .seconds(4))
+            #expect(looks(at: [1 << 20], limits) == [false])
+        }
+
+        @Test func A230_strangersShareALittleRoom() async throws {
+            let responder = Responder(
+                target: .service(NotingHandler(knowing: "a proof")), rule: .service(names: []), limits: ServerLimits(),
+                report: Report(logsSources: false) { _ in }, isBehindProxy: false)
+            func room(_ authorization: String?) async throws -> SharedBudget {
+                let head = AcceptedHead(
+                    route: .operation(.append), bodyByteCount: 64 << 10, authorization: authorization,
+                    forwardedFor: nil, closes: false)
+                return try await responder.room(for: head, from: [192, 0, 2, 1])
+            }
+            let strangers = try await room(nil)
+            var count = 0
+            while strangers.take(64 << 10, for: [198, 51, 100, UInt8(count / 64)]) { count += 1 }
+            #expect(count == 256)
+            #expect(!strangers.hasRoom(for: 1, of: [192, 0, 2, 1]))
+            let proved = try await room("a proof")
+            #expect(proved.taken == 16 << 20)
+            #expect(proved.hasRoom(for: 16 << 20, of: [192, 0, 2, 1], isLarge: true))
+        }
+
+        @Test func A230_aLargeBodyWithoutAProofIsRefusedWithItsHead() async throws {
+            try await Wire.run(handler: NotingHandler(knowing: "a proof")) { wire in
+                let body = [UInt8](repeating: 1, count: (64 << 10) + 1)
+                let refused = try await wire.send(Array(Wire.request("append", body: body).dropLast(body.count)))
+                #expect(refused.answer?.status == 401)
+                #expect(refused.isClosed)
+                let headers = ["Authorization: a proof", "Connection: close"]
+                let done = try await wire.send(Wire.request("append", body: body, headers: headers))
+                #expect(done.answer?.status == 200)
+                #expect(wire.handler.calls.map(\.body.count) == [body.count])
+            }
+        }
+    }
+#endif
