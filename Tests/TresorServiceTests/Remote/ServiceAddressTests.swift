@@ -20,7 +20,7 @@ import TresorCrypto
     }
 
     @Test(arguments: [
-        "", "https://", "tresor.example.org", "ftp://a", "HTTPS://a", "https://a b", "https://a/path", "https://a//",
+        "", "https://", "tresor.example.org", "ftp://a", "HTTPSS://a", "https://a b", "https://a/path", "https://a//",
         "https://a?b", "https://a#b", "https://user@a", "https://a:", "https://a:0", "https://a:65536", "https://a:+1",
         "https://a:1:2", "https://[::1", "https://::1", "https://[]", "https://[1.2.3.4]", "https://-a", "https://.a",
         "https://ä", "https://a\u{0}", "https://a\r\nHost: b", "https://" + String(repeating: "a", count: 300),

@@ -192,7 +192,7 @@
         private func expectErased(_ house: Household) async throws {
             let rows = try await house.bench.rows()
             #expect(rows[0].count == 1)
-            for table in [1, 2, 3, 4, 9, 10, 11, 13, 14] { #expect(rows[table].isEmpty, "\(table)") }
+            for table in [1, 2, 3, 4, 9, 10, 11, 12, 13] { #expect(rows[table].isEmpty, "\(table)") }
             #expect(try await house.bench.engine.read(SQL("SELECT bytes FROM tresors")) == [SQLRow([0])])
         }
     }

@@ -76,7 +76,7 @@
             return signer
         }
 
-        /// All that the database holds.
+        /// All that the database holds, the requests last.
         func rows() async throws -> [[SQLRow]] {
             try await engine.read { (transaction) throws(TresorError) in
                 try transaction.rows(of: [
@@ -91,8 +91,8 @@
                     SQL("SELECT * FROM blobs ORDER BY tresor, hash, part"),
                     SQL("SELECT * FROM blob_names ORDER BY tresor, hash"),
                     SQL("SELECT * FROM blob_orphans ORDER BY tresor, hash"),
-                    SQL("SELECT * FROM requests ORDER BY scope, id"),
                     SQL("SELECT * FROM authors ORDER BY tresor, account"), SQL("SELECT * FROM deletions"),
+                    SQL("SELECT * FROM requests ORDER BY scope, id"),
                 ])
             }
         }
