@@ -5,10 +5,6 @@
 # or it is compiled again.
 options=(-Xcxx -O2 --traits "default,Server")
 programs=.build/debug
-export SWIFT_DETERMINISTIC_HASHING=1
-# Tests find the packages of the second implementation.
-export PATH=$PWD/.venv/bin:$PATH
-
 # Tests write thousands of times to stable storage. In memory that costs nothing, and the calls are the same.
 memory=/dev/shm
 if [ -n "${TMPDIR:-}" ] || [ ! -w "$memory" ] || grep " $memory " /proc/mounts | grep -qw noexec ||
@@ -54,8 +50,10 @@ run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a pro
     local name=$1 start=$SECONDS log=$logs/$1.log
     shift
     mkdir -p -m 711 "$place/$name"
-    if NO_COLOR=1 TMPDIR=$place/$name "$programs/tresorPackageTests.xctest" --testing-library swift-testing --no-parallel "$@" \
-        >"$log" 2>&1 </dev/null; then
+    # Tests find the packages of the second implementation. A build has another environment: it would begin anew.
+    if TMPDIR=$place/$name PATH=$PWD/.venv/bin:$PATH SWIFT_DETERMINISTIC_HASHING=1 NO_COLOR=1 \
+        "$programs/tresorPackageTests.xctest" --testing-library swift-testing --no-parallel "$@" >"$log" 2>&1 </dev/null
+    then
         echo "$name: $((SECONDS - start)) s, $(tail -n 1 "$log")"
         grep -a -e '^. .* skipped' "$log" | sed 's/^. /  /' || true
         # Tests leave neither files nor processes behind.
