@@ -147,6 +147,12 @@ public struct SlotChanges: Sendable {
         guard try await client.store.kitCopy(locator: locator) == bytes else { throw .store(.notStored) }
     }
 
+    /// The time from which the trust of a device counts, in seconds since 1970: that of the clock, or the own time of the
+    /// pinned heads (SPEC §8.3) if that is later. A device that ended before it would never open.
+    package func trustStart() throws(TresorError) -> UInt64 {
+        max(client.clock(), try client.heads().ownTime)
+    }
+
     /// Makes this device a trusted device, with a device share here and a server share of 32 bytes in the store (SPEC
     /// §8.3). An earlier trust of this device ends.
     ///

@@ -41,7 +41,13 @@ struct RememberCommand: SurfaceCommand {
         let workplace = try await CommandContext.open(options)
         try checkDisk(workplace)
         let session = try await workplace.unlock(to: "remember this device", acceptingDevice: false)
-        let until = workplace.now + days * Timestamp.secondsPerDay
+        let start = try session.unlocking.trustStart()
+        if start > workplace.now + Timestamp.secondsPerDay {
+            workplace.output.say(
+                "something that you signed is dated \(Timestamp(seconds: start).date), and this machine's clock says "
+                    + "\(Timestamp(seconds: workplace.now).date): the trust counts from the later one")
+        }
+        let until = min(start + days * Timestamp.secondsPerDay, Format.latestTime)
         let device = try await Interrupts.atomically {
             try await session.unlocking.rememberDevice(name: deviceName, until: until)
         }

@@ -64,7 +64,8 @@ struct ArgumentList: Equatable, Sendable {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let bytes = CommandLine.unsafeArgv[index] else { break }
             guard let word = String(validatingCString: bytes) else {
-                throw .usage("argument \(index) is not valid UTF-8")
+                throw .usage(
+                    "argument \(index) is not valid UTF-8: rename that file, or give it on standard input")
             }
             words.append(word)
         }

@@ -47,6 +47,8 @@ struct ProcessTests {
     func argument() throws {
         let result = try shell("tresor help \"$(printf 'secret\\377')\"")
         #expect(result.code == 64)
-        #expect(result.errorText == "tresor: error: argument 2 is not valid UTF-8\n")
+        #expect(
+            result.errorText
+                == "tresor: error: argument 2 is not valid UTF-8: rename that file, or give it on standard input\n")
     }
 }
