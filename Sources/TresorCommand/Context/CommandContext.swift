@@ -159,9 +159,7 @@ struct CommandContext: Sendable {
                 .notFound, "there is no identity in \(DisplayText.quoted(invocation.places.data))",
                 hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
         case .failed(.permissions):
-            return CommandFailure(
-                of: error, "\(DisplayText.quoted(path)) can be read or changed by others, or is not yours",
-                hints: ["chmod 700 \(Shell.path(invocation.places.data))", "chmod 600 \(Shell.path(path))"], file: path)
+            return HomeFault.failure(at: [invocation.places.data, path])
         default: return CommandFailure(error, file: path)
         }
     }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCrypto
+import TresorStore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Why a directory or file of a home is refused: a link, its owner or its mode.
+enum HomeFault {
+    /// Names the first fault of these paths, and the command that mends it.
+    static func failure(at paths: [String]) -> CommandFailure {
+        let error = CommandError.failed(.permissions)
+        for path in paths {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { continue }
+            let (shown, word) = (DisplayText.quoted(path), Shell.path(path))
+            if status.isKind(S_IFLNK) {
+                let target = target(of: path)
+                return CommandFailure(
+                    error, "\(shown) is a link to \(DisplayText.quoted(target)), and a home follows no link",
+                    hints: ["mv \(Shell.path(target)) \(word)"], file: path)
+            }
+            let me = geteuid()
+            guard status.st_uid == me else {
+                return CommandFailure(
+                    error, "\(shown) belongs to \(name(of: status.st_uid)), and you are \(name(of: me))",
+                    hints: ["sudo chown \(name(of: me)) \(word)"], file: path)
+            }
+            let isDirectory = status.isKind(S_IFDIR)
+            guard status.st_mode & (isDirectory ? 0o022 : 0o077) == 0 else {
+                return CommandFailure(
+                    error, "\(shown) can be read or changed by others",
+                    hints: ["chmod \(isDirectory ? "700" : "600") \(word)"], file: path)
+            }
+        }
+        return CommandFailure(error, "\(DisplayText.quoted(paths.last ?? "")) cannot be used", file: paths.last)
+    }
+
+    private static func target(of path: String) -> String {
+        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = bytes.withUnsafeMutableBytes { readlink(path, $0.baseAddress, $0.count) }
+        let target = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        return target.hasPrefix("/") ? target : Paths.join(AtomicFile.split(path).directory, target)
+    }
+
+    private static func name(of user: uid_t) -> String {
+        guard let entry = getpwuid(user), let name = entry.pointee.pw_name else { return String(user) }
+        return String(cString: name)
+    }
+}
