@@ -21,13 +21,15 @@ extension Stage {
         case untouched(inode: UInt64, size: Int, time: Date)
     }
 
-    /// Every file of the stage but evidence, locks and what SQLite keeps beside the store, and what the store holds.
+    /// Every file of the stage but evidence, locks and what SQLite keeps beside the store, and what the store holds. A home
+    /// notes each place of a store that shows a tresor, and the store of a copied stage has another place.
     func kept() throws -> [String: Kept] {
         var kept: [String: Kept] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: scratch.path) {
             let parts = name.split(separator: "/")
             let isOwn =
-                parts.contains { $0.hasPrefix("evidence") || $0.hasSuffix("lock") } || name.hasPrefix("store.db")
+                parts.contains { $0.hasPrefix("evidence") || $0.hasSuffix("lock") || $0 == "stores" }
+                || name.hasPrefix("store.db")
             let attributes = try FileManager.default.attributesOfItem(atPath: scratch[name])
             guard !isOwn, isKept(name), attributes[.type] as? FileAttributeType == .typeRegular else { continue }
             let size = attributes[.size] as? Int ?? 0
