@@ -13,6 +13,7 @@ struct PipeTests {
         let start = """
             as anna
             tresor create one
+            tresor recover --new-kit --kit kit.txt
             write plan words
             """
         try runner.run(Script(name: "pipes", text: start).commands[...])

@@ -158,7 +158,7 @@ extension RealAttackTests {
         }
 
         @Test func A241_aMovedTresorVanishesAndNobodySees() async throws {
-            await RealAttackTests.expectReal(.forked, without: .everyStore) {
+            await RealAttackTests.expectReal(.forked, without: .everyStore, isLate: true) {
                 let scene = try await Scene()
                 let (tresor, clock, home, moved) = (scene.tresor, scene.world.clock, MemoryHome(), EvilStore())
                 func client(_ store: any Store, _ name: String) -> Client {
