@@ -45,7 +45,7 @@ import TresorCrypto
         let strict = try await queue.read { database in
             try Int.fetchOne(database, sql: "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict")
         }
-        #expect(strict == 6)
+        #expect(strict == 7)
     }
 
     @Test func A217_theLostBeginningOfALogIsRestored() async throws {

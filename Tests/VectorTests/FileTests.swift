@@ -61,7 +61,7 @@ import Tresor
         ["TK", "file"], ["epoch", "keys"], ["epochs", "keys"], ["own chain", "S"], ["tresor", "entry"],
         ["tresor", "log"], ["wrap", "e"], ["entry", "pack"], ["entry", "pack", "log"], ["entry", "pack", "keys"],
         ["entry", "volume"],
-        ["entry", "volume", "keys"],
+        ["entry", "volume", "keys"], ["operation", "authorization"],
     ]
 
     @Test(arguments: Repository.files) func oneThingIsBroken(_ name: String) throws {

@@ -161,6 +161,7 @@ import TresorCrypto
             let doctor = try await client.people.person(house.identity.user)
             try await plans.share(with: doctor)
             try await plans.revoke(doctor)
+            try await plans.delete()
             #expect(home.readings == start)
         }
 
