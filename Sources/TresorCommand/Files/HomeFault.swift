@@ -42,9 +42,9 @@ enum HomeFault {
     }
 
     private static func target(of path: String) -> String {
-        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = bytes.withUnsafeMutableBytes { readlink(path, $0.baseAddress, $0.count) }
-        let target = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &bytes, bytes.count)
+        let target = String(decoding: bytes.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return target.hasPrefix("/") ? target : Paths.join(AtomicFile.split(path).directory, target)
     }
 
