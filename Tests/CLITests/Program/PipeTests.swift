@@ -37,7 +37,7 @@ struct PipeTests {
             "cat \"$TRESOR_PASSWORD_FILE\" | tresor encrypt -t one --password-file /dev/stdin -o out",
             "cat \"$TRESOR_PASSWORD_FILE\" | tresor encrypt -t one --password-file /proc/self/fd/0 -o out",
             "cat \"$TRESOR_PASSWORD_FILE\" | tresor encrypt -t one --password-fd 3 -o out 3<&0",
-            "tresor encrypt -t one --password-fd 3 -o out <plan 3<&0",
+            "tresor encrypt -t one --password-fd 3 -o out <\"$TRESOR_PASSWORD_FILE\" 3<&0",
             "cat \"$TRESOR_PASSWORD_FILE\" | tresor encrypt -t one /dev/stdin --record r --password-file - -o out",
             "cat \"$TRESOR_PASSWORD_FILE\" | TRESOR_PASSWORD_FILE=/dev/stdin tresor encrypt -t one -o out",
             "cat \"$TRESOR_PASSWORD_FILE\" | tresor passwd --password-file /dev/stdin --new-password-file /dev/fd/0",
