@@ -6303,11 +6303,11 @@ class LiveService:
         login.signature = sign(person.keys[0].sign_seed, "tresor/v1/login-signature", encode_login(login))
         return login
 
-    def register(self, person, code=b"", locator=ZERO, kit_copy=b""):
+    def register(self, person, code=b""):
         """Each step twice. The state of the account after it."""
         for _ in range(2):
             same(self.ask(person, "register", person.chain.bytes, code, b""), [ASKED, b""], "state")
-        found = [self.ask(person, "finish", b"", self.statement(person), b"", locator, kit_copy) for _ in range(2)]
+        found = [self.ask(person, "finish", b"", self.statement(person), b"") for _ in range(2)]
         same(found[0], found[1], "state")
         same(self.ask(person, "account")[:2], [found[0][0], 1], "account")
         return found[0][0]
@@ -6324,14 +6324,13 @@ class LiveService:
         refused("failed", 400, self.ask, self.olga, "invite", invitation_hash(code), b"", int(time.time()) + 60)
         refused("failed", 400, self.invite, until=-60)
         refused("no_access", 403, self.ask, self.anna, "inbox", ZERO)
-        locator = os.urandom(32)
-        same(self.register(self.bert, locator=locator, kit_copy=b"a copy"), COMPLETE, "state without an invitation")
-        same(self.wire.ask("kit-copy", [locator]), [b"a copy"], "kit copy")
+        same(self.register(self.bert), COMPLETE, "state without an invitation")
+        refused("waiting", 403, self.ask, self.bert, "put-kit-copy", os.urandom(32), b"a copy")
         refused("waiting", 403, self.ask, self.bert, "tresors", ZERO)
         same(self.ask(self.anna, "card", self.bert.user), [b""], "chain of somebody who waits")
         same(self.ask(self.anna, "cards", b"bert"), [[]], "chains of somebody who waits")
-        more, [[chain, label, asked]] = self.ask(self.olga, "inbox", ZERO)
-        same((more, chain, label, abs(asked - self.now) < 600), (0, self.bert.chain.bytes, b"", True), "inbox")
+        more, [[state, chain, label, asked]] = self.ask(self.olga, "inbox", ZERO)
+        same((more, state, chain, label, abs(asked - self.now) < 600), (0, COMPLETE, self.bert.chain.bytes, b"", True), "inbox")
         same(self.ask(self.olga, "inbox", self.bert.user), [0, []], "inbox after bert")
         refused("unverified", 400, self.ask, self.olga, "admit", self.bert.user, self.anna.chain.newest.hash, 1)
         refused("no_access", 403, self.ask, self.olga, "admit", self.dora.user, self.dora.chain.newest.hash, 1)
@@ -6347,15 +6346,15 @@ class LiveService:
         refused("unsupported", 400, self.ask, self.carl, "register", self.carl.chain.bytes, b"", bytes(32))
         refused("no_access", 401, self.ask, self.carl, "register", self.dora.chain.bytes, b"", b"")
         refused("altered", 400, self.ask, self.carl, "register", self.carl.chain.bytes[:-1], b"", b"")
-        refused("no_access", 401, self.ask, self.carl, "finish", b"", self.statement(self.carl), b"", ZERO, b"")
+        refused("no_access", 401, self.ask, self.carl, "finish", b"", self.statement(self.carl), b"")
         self.ask(self.carl, "register", self.carl.chain.bytes, self.invite(b"carl"), b"")
         for changes in ({"server": ZERO}, {"user": self.dora.user}, {"revision": 2}, {"generation": 1}):
-            refused("altered", 400, self.ask, self.carl, "finish", b"", self.statement(self.carl, **changes), b"", ZERO, b"")
+            refused("altered", 400, self.ask, self.carl, "finish", b"", self.statement(self.carl, **changes), b"")
         login = self.statement(self.carl, record=bytes([1]) * 32, copy=bytes([1]) * 32)
-        refused("unsupported", 400, self.ask, self.carl, "finish", bytes(192), login, b"copy", ZERO, b"")
-        same(self.ask(self.carl, "finish", b"", self.statement(self.carl), b"", ZERO, b""), [ACTIVE], "state")
+        refused("unsupported", 400, self.ask, self.carl, "finish", bytes(192), login, b"copy")
+        same(self.ask(self.carl, "finish", b"", self.statement(self.carl), b""), [ACTIVE], "state")
         later = self.statement(self.carl, time=self.now + 1)
-        refused("failed", 400, self.ask, self.carl, "finish", b"", later, b"", ZERO, b"")
+        refused("failed", 400, self.ask, self.carl, "finish", b"", later, b"")
         # A refusal frees the handle.
         same(self.register(self.dora), COMPLETE, "state")
         self.ask(self.olga, "admit", self.dora.user, self.dora.chain.newest.hash, 0)
@@ -6513,9 +6512,12 @@ class LiveService:
         anna, bert, log, ask = self.anna, self.bert, self.log, self.ask
         new, old = log.wrap(bert, 1)[1], ask(anna, "wraps", log.tresor, 0, 1, [bert.user])[0][0]
         ask(anna, "put-wraps", log.tresor, [new])
-        same(ask(bert, "wraps", log.tresor, 0, 1, [bert.user]), [[[new]]], "wrap that an owner put")
-        ask(bert, "put-wraps", log.tresor, old)
-        same(ask(bert, "wraps", log.tresor, 0, 1, [bert.user]), [[old]], "wrap of one's own")
+        same(ask(bert, "wraps", log.tresor, 0, 1, [bert.user]), [[old]], "wrap that stays, since its receiver may open it")
+        ask(bert, "put-wraps", log.tresor, [new])
+        same(ask(bert, "wraps", log.tresor, 0, 1, [bert.user]), [[old + [new]]], "wrap of one's own beside it")
+        newer = log.wrap(bert, 1)[1]
+        ask(bert, "put-wraps", log.tresor, [newer])
+        same(ask(bert, "wraps", log.tresor, 0, 1, [bert.user]), [[old + [newer]]], "wrap in place of one's own")
         refused("no_access", 403, ask, bert, "put-wraps", log.tresor, [log.wrap(anna, 1)[1]])
         ask(bert, "put-wraps", log.tresor, ask(bert, "wraps", log.tresor, 0, 1, [anna.user])[0][0])
         early = make_wrap(log.tresor, 2, bert.user, bert.chain.newest, b"".join(log.keys[1]))
