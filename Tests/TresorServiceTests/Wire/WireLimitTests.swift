@@ -2,7 +2,6 @@
 
 #if Server
     import NIOCore
-    import ServiceLifecycle
     import TestSupport
     import Testing
     import TresorCore
@@ -285,7 +284,7 @@
                 await reading.send(Array(request.dropLast(1)))
                 try await until { wire.handler.calls.count == 2 }
                 try await Task.sleep(for: .milliseconds(200))
-                await wire.group.triggerGracefulShutdown()
+                async let stopped: Void = wire.server.stop()
                 #expect(await waiting.readAnswer()?.status == 200)
                 #expect(await idle.readToEnd().isClosed)
                 await reading.send([3])
@@ -293,6 +292,7 @@
                 #expect(answer?.status == 200)
                 #expect(answer?.headers["connection"] == "close")
                 #expect(throws: (any Error).self) { _ = try RawClient(port: wire.port) }
+                await stopped
             }
             // A wait for news would take 55 seconds, and a stop that cuts off its connections 10.
             #expect(ContinuousClock.now - start < .seconds(9))
@@ -307,11 +307,21 @@
                 let reading = try RawClient(port: wire.port)
                 await reading.send(Array(Wire.request("append", body: [1, 2, 3]).dropLast(1)))
                 try await Task.sleep(for: .milliseconds(200))
-                await wire.group.triggerGracefulShutdown()
+                await wire.server.stop()
                 #expect(await reading.readToEnd().isClosed)
             }
             // Without the limit the body has 30 seconds.
             #expect(ContinuousClock.now - start < .seconds(20))
+        }
+
+        @Test("An address that closes by itself is told")
+        func tellsTheEndOfAnAddress() async throws {
+            try await Wire.run { wire in
+                await withCheckedContinuation { ended in
+                    wire.server.onEnd { ended.resume() }
+                    for channel in wire.server.listening { channel.close(promise: nil) }
+                }
+            }
         }
 
         @Test("The health is 200, and 503 after a second without an answer of the database")
