@@ -306,6 +306,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case asciiHeaders
     /// How often a source asks for what anyone may have.
     case sourceBucket
+    /// That of each person a few sessions are kept.
+    case heldShare
     /// That one work of an account runs at a time.
     case ownTurn
     /// That an account pays for work by its weight.
