@@ -9,6 +9,8 @@
         /// The port of the service; 0 for a socket of the file system.
         let port: Int
         let server: WireServer
+        /// The room that bodies and answers take.
+        let bodies: SharedBudget
         let listening: [any Channel]
         let connections: Connections
 

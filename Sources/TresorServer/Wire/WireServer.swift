@@ -47,7 +47,8 @@
             let port = own.localAddress?.port
             report.say(.listening, port: port)
             return RunningServer(
-                port: port ?? 0, server: self, listening: listening + [own], connections: connections)
+                port: port ?? 0, server: self, bodies: responder.bodies, listening: listening + [own],
+                connections: connections)
         }
 
         /// Reads the certificate again, if there is one.
