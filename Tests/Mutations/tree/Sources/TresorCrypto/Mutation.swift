@@ -318,6 +318,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case heldCards
     /// That a card chain is compared before it is verified.
     case comparedFirst
+    /// That a list reads no log of a stranger's tresor.
+    case unreadStranger
     /// That a person's news are looked up once a second.
     case pausedLook
     /// That an author who is no owner leaves the founder half of what is left.
