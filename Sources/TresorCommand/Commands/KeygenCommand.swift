@@ -67,7 +67,7 @@ struct KeygenCommand: SurfaceCommand {
         let password = try PasswordSource.prepared(typed)
         let cost = try argon2id?.cost() ?? .standard
         let places = workplace.invocation.places
-        let moved = try moveAside(places, workplace.output)
+        let moved = try await moveAside(places, workplace)
         func makeIdentity() async throws -> Session {
             do {
                 return try await workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
@@ -89,17 +89,17 @@ struct KeygenCommand: SurfaceCommand {
     }
 
     /// Moves the earlier identity aside for a new one, after saying where to.
-    private func moveAside(_ places: Paths, _ output: Output) throws -> IdentityBackup? {
+    private func moveAside(_ places: Paths, _ workplace: CommandContext) async throws -> IdentityBackup? {
         guard let moved = IdentityBackup(in: places) else { return nil }
         let what =
             moved.hasIdentity
             ? "the earlier identity, with its pins and logs, moves to"
             : "the files of an earlier identity move to"
-        output.say("\(what) \(DisplayText.quoted(moved.path))")
-        guard try Interrupts.atomically({ () throws(CommandFailure) in try moved.move(includingIdentity: force) })
-        else {
-            throw isThere(in: places)
+        workplace.output.say("\(what) \(DisplayText.quoted(moved.path))")
+        let isMoved = try await Interrupts.atomically { () async throws(CommandFailure) in
+            try await moved.move(includingIdentity: force, after: workplace.client.slotWait)
         }
+        guard isMoved else { throw isThere(in: places) }
         return moved
     }
 

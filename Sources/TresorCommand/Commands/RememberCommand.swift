@@ -114,7 +114,7 @@ struct ForgetCommand: SurfaceCommand {
     private func settle(_ share: DeviceShare?) async throws {
         do {
             let workplace = try await CommandContext.open(options, identifying: false)
-            try await Interrupts.atomically { try await workplace.client.cleanup.finish(as: share) }
+            try await Interrupts.atomically { try await workplace.client.device.finishForgetting(share) }
         } catch {
             let failure = CommandFailure(error)
             let isMissing = failure.error == .notFound

@@ -46,6 +46,12 @@ final class StandardInput: Sendable {
             hints: ["tresor … {--password-file} {--password-fd} --password-file FILE"])
     }
 
+    /// Whether a pipe may take its place: it is a terminal or a device like `/dev/null`, and brings no data.
+    static var isFree: Bool {
+        var status = stat()
+        return fstat(STDIN_FILENO, &status) != 0 || status.isKind(S_IFCHR)
+    }
+
     static func isStream(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return false }

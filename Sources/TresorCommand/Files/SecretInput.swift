@@ -75,11 +75,13 @@ enum SecretInput {
 
     /// A password: the content of a source less one final LF or CRLF.
     ///
-    /// - Parameter path: the path of a file, for the mend of what another system made of it.
+    /// - Parameters:
+    ///   - path: the path of a file, for the mend of what another system made of it.
+    ///   - option: `--password` or `--new-password`, which the mend begins with.
     static func password(
-        _ content: consuming SecretBytes, what: String, path: String? = nil
+        _ content: consuming SecretBytes, what: String, path: String? = nil, option: String = "--password"
     ) throws(CommandFailure) -> SecretBytes {
-        if let foreign = foreignText(content) { throw foreign.failure(of: what, path: path) }
+        if let foreign = foreignText(content) { throw foreign.failure(of: what, path: path, option: option) }
         let password = try withoutLineEnd(content)
         guard password.count > 0 else { throw .usage("\(what) is empty") }
         guard password.count <= passwordLimit else { throw .usage("\(what) is longer than \(passwordLimit) bytes") }
@@ -114,7 +116,7 @@ enum SecretInput {
     private enum ForeignText {
         case mark, wide, lines
 
-        func failure(of what: String, path: String?) -> CommandFailure {
+        func failure(of what: String, path: String?, option: String) -> CommandFailure {
             let file = path.map { Shell.path($0) }
             let (message, command): (String, String?) =
                 switch self {
@@ -129,7 +131,15 @@ enum SecretInput {
                         file.map { "iconv -f UTF-16 -t UTF-8 \($0) > FILE" }
                     )
                 case .lines:
-                    ("\(what) has more than one line, and a password is one line", file.map { "sed -i '2,$d' \($0)" })
+                    (
+                        "\(what) has more than one line, and a password is one line",
+                        file.map { file in
+                            // The file stays as it is: its other lines may be somebody's notes.
+                            let first = "head -n 1 \(file)"
+                            return StandardInput.isFree
+                                ? "\(first) | tresor … {\(option)-file} \(option)-fd 0" : "\(first) > FILE"
+                        }
+                    )
                 }
             return CommandFailure(.usage, message, hints: command.map { [$0] } ?? [], file: path)
         }

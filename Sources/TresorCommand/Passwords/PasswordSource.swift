@@ -150,12 +150,12 @@ struct PasswordSource: Sendable {
         }
         let user = option == "password" ? "the password" : "the new password"
         if let descriptor { return try read(descriptor, option: "--\(option)-fd", for: user) }
-        if let file { return try read(file, for: user) }
+        if let file { return try read(file, option: "--\(option)", for: user) }
         return nil
     }
 
     private func ambient() throws(CommandFailure) -> SecretBytes? {
-        if let file = environment.passwordFile { return try read(file, for: "the password") }
+        if let file = environment.passwordFile { return try read(file, option: "--password", for: "the password") }
         guard let command = environment.passwordCommand else { return nil }
         return try SecretInput.password(
             try PasswordCommand(command: command).read(), what: "the output of TRESOR_PASSWORD_COMMAND")
@@ -171,11 +171,12 @@ struct PasswordSource: Sendable {
             try SecretInput.readAll(descriptor, limit: SecretInput.passwordContentLimit, what: what), what: what)
     }
 
-    private func read(_ file: String, for user: String) throws(CommandFailure) -> SecretBytes {
-        guard file != "-" else { return try read(STDIN_FILENO, option: "--password-fd", for: user) }
+    private func read(_ file: String, option: String, for user: String) throws(CommandFailure) -> SecretBytes {
+        guard file != "-" else { return try read(STDIN_FILENO, option: "\(option)-fd", for: user) }
         let secret = try SecretFile(path: file)
         try secret.claim(standardInput, for: user)
         return try SecretInput.password(
-            try secret.read(limit: SecretInput.passwordContentLimit), what: DisplayText.quoted(file), path: file)
+            try secret.read(limit: SecretInput.passwordContentLimit), what: DisplayText.quoted(file), path: file,
+            option: option)
     }
 }

@@ -28,7 +28,7 @@
                     .incompressible("wrap"),
                 ],
                 key: ["tresor", "account", "epoch", "putter"], partCount: 32),
-            // Who may read: since which epoch, and for somebody who was put out, up to which entry.
+            // Who may read: since which epoch, and for somebody who was removed, up to which entry.
             Table(
                 name: "access",
                 columns: [

@@ -81,12 +81,29 @@ struct PipeTests {
         ])
     func foreignPassword(_ text: (make: String, word: String)) throws {
         #expect(try shell("umask 077; { \(text.make); } >p").code == 0)
-        let refused = try shell("tresor encrypt -t one plan -o out --password-file p")
-        #expect(refused.code == 64)
-        #expect(refused.errorText.contains(text.word), "\(refused.errorText)")
-        let hint = try #require(refused.errorText.split(separator: "\n").first { $0.hasPrefix("tresor: hint: ") })
-        let command = hint.dropFirst("tresor: hint: ".count).replacing("> FILE", with: "> q && mv q p")
-        #expect(try shell("umask 077; \(command)").code == 0, "\(command)")
-        #expect(try shell("tresor encrypt -t one plan -o out --password-file p").code == 0)
+        let file = runner.work.appendingPathComponent("p")
+        let before = try Data(contentsOf: file)
+        // Where standard input brings the content, a pipe cannot bring the password.
+        for line in [
+            "tresor encrypt -t one plan -o out --password-file p </dev/null",
+            "cat plan | tresor encrypt -t one -o out --password-file p",
+            "TRESOR_PASSWORD_FILE=p; export TRESOR_PASSWORD_FILE; tresor encrypt -t one plan -o out </dev/null",
+        ] {
+            let refused = try shell(line)
+            #expect(refused.code == 64)
+            #expect(refused.errorText.contains(text.word), "\(refused.errorText)")
+            let hint = try #require(refused.errorText.split(separator: "\n").first { $0.hasPrefix("tresor: hint: ") })
+            let command = hint.dropFirst("tresor: hint: ".count).replacing("> FILE", with: "> q && mv q p")
+            #expect(try shell("umask 077; \(command)").code == 0, "\(command)")
+            if command.contains(" | tresor ") {
+                // The hint is the command itself, and the file stays as it was.
+                let after = try Data(contentsOf: file)
+                #expect(exists("out") && after == before, "\(command)")
+            } else {
+                #expect(try shell("tresor encrypt -t one plan -o out --password-file p").code == 0, "\(command)")
+            }
+            try before.write(to: file)
+            _ = try shell("rm -f out")
+        }
     }
 }
