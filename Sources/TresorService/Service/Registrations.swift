@@ -186,7 +186,8 @@
             guard let row = found.first else { return nil }
             return Case(
                 state: try AccountState(column: row.number(0)), chain: try row.bytes(1),
-                statement: try row.isNull(2) ? [] : try row.bytes(2), invitation: try row.isNull(3) ? nil : try row.digest(3))
+                statement: try row.isNull(2) ? [] : try row.bytes(2),
+                invitation: try row.isNull(3) ? nil : try row.digest(3))
         }
 
         /// Binds an invitation to a user. It is good once.

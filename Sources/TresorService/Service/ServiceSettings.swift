@@ -2,6 +2,7 @@
 
 #if Server
     package import TresorCore
+    import TresorCrypto
 
     /// The settings of a service.
     package struct ServiceSettings: Sendable {
