@@ -3,6 +3,7 @@
 #if Server
     import TresorCore
     import TresorCrypto
+    import TresorTesting
 
     @testable import TresorServer
     @testable import TresorService
