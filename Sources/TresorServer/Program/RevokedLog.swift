@@ -17,10 +17,12 @@
     /// The file in which a service writes down what is revoked. It lies outside of the database, so that a restore of
     /// the database does not take it back (SPEC §18.7).
     ///
-    /// Records of one size follow each other, each with a check that depends on the service. A record is on the disk
-    /// before the next one is begun, so only the last one can be torn. Several processes may append to one file.
+    /// It begins with a check that depends on the service, so that no other file is taken for it. Records of one size
+    /// follow, each with such a check. A record is on the disk before the next one is begun, so only the last one can be
+    /// torn. Several processes may append to one file.
     final class RevokedLog: RevocationLog {
-        private static let checkByteCount = 16
+        /// The size of a check, and of the beginning of the file.
+        static let checkByteCount = 16
         /// The size of a record with its check.
         static let recordByteCount = Revocation.byteCount + checkByteCount
         /// The number of records that are read at once.
@@ -39,25 +41,34 @@
         /// Opens a file.
         ///
         /// - Parameter creating: whether to make a missing one.
-        /// - Throws: ``TresorError/notFound`` for a missing one that is not made; ``TresorError/failed(_:)``.
+        /// - Throws: ``TresorError/notFound`` for a missing one that is not made; ``TresorError/altered`` for one of another
+        ///   service or kind; ``TresorError/failed(_:)`` and ``TresorError/store(_:)``.
         static func open(at path: String, of server: Hash256, creating: Bool) throws(TresorError) -> RevokedLog {
-            let flags = O_RDWR | O_APPEND | O_NOCTTY
-            let opened = try SystemError.asFailed { () throws(SystemError) in
-                try FileDescriptor.existing(path, flags)
+            let beginning = try check(of: [], by: server)
+            let isThere = try SystemError.asFailed { () throws(SystemError) in
+                try FileDescriptor.existing(path, O_RDONLY | O_NOCTTY) != nil
             }
-            if let opened { return RevokedLog(opened, of: server) }
-            guard creating else { throw .notFound }
-            let made = try SystemError.asFailed { () throws(SystemError) in
-                let file = try FileDescriptor(path, flags | O_CREAT, mode: 0o600)
-                try FileDescriptor(AtomicFile.split(path).directory, O_RDONLY | O_DIRECTORY).synchronize()
-                return file
+            if !isThere {
+                guard creating else { throw .notFound }
+                let made = try AtomicFile(at: path, mode: 0o600)
+                try made.write(beginning.span)
+                // Another process may have been first.
+                _ = try made.commit(replacing: false)
             }
-            return RevokedLog(made, of: server)
+            let file = try SystemError.asFailed { () throws(SystemError) in
+                try FileDescriptor(path, O_RDWR | O_APPEND | O_NOCTTY)
+            }
+            let log = RevokedLog(file, of: server)
+            let size = try SystemError.asFailed { () throws(SystemError) in try log.file.status().st_size }
+            guard size >= checkByteCount, try log.page(at: 0, count: checkByteCount) == beginning else {
+                throw .altered
+            }
+            return log
         }
 
         func append(_ revocation: Revocation) throws(TresorError) {
             let bytes = revocation.bytes
-            let record = try bytes + check(of: bytes)
+            let record = try bytes + Self.check(of: bytes, by: server)
             try inTurn { (end) throws(SystemError) in
                 do throws(SystemError) {
                     try file.write(record.span.bytes)
@@ -72,17 +83,17 @@
 
         /// Reads all records, some at a time, and cuts a torn one off the end.
         ///
-        /// - Throws: ``TresorError/store(_:)`` with `damaged` for what is no record of this service before the last; the
-        ///   errors of `take`.
+        /// - Throws: ``TresorError/altered`` for what is no record of this service before the last; ``TresorError/store(_:)``
+        ///   for a file that cannot be read; the errors of `take`.
         func read(_ take: ([Revocation]) async throws(TresorError) -> Void) async throws(TresorError) {
             let end = Int(try inTurn { (end) throws(SystemError) in end })
-            var offset = 0
+            var offset = Self.checkByteCount
             while offset < end {
                 let bytes = try page(at: offset, count: min(Self.pageCount * Self.recordByteCount, end - offset))
                 var page: [Revocation] = []
                 for start in stride(from: 0, to: bytes.count, by: Self.recordByteCount) {
                     guard let revocation = try self.revocation(bytes[start..<start + Self.recordByteCount]) else {
-                        guard offset + start + Self.recordByteCount == end else { throw .store(.damaged) }
+                        guard offset + start + Self.recordByteCount == end else { throw .altered }
                         try inTurn { (_) throws(SystemError) in try cut(to: off_t(offset + start)) }
                         break
                     }
@@ -102,7 +113,7 @@
                     _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
                     defer { _ = flock(file.number, LOCK_UN) }
                     let size = try file.status().st_size
-                    let end = size - size % off_t(Self.recordByteCount)
+                    let end = size - (size - off_t(Self.checkByteCount)) % off_t(Self.recordByteCount)
                     if end != size { try cut(to: end) }
                     return try body(end)
                 }
@@ -139,13 +150,15 @@
         /// Returns `nil` for what is no record of this service.
         private func revocation(_ record: ArraySlice<UInt8>) throws(TresorError) -> Revocation? {
             let bytes = Array(record.prefix(Revocation.byteCount))
-            guard try check(of: bytes) == Array(record.dropFirst(Revocation.byteCount)) else { return nil }
+            guard try Self.check(of: bytes, by: server) == Array(record.dropFirst(Revocation.byteCount)) else {
+                return nil
+            }
             return try? Revocation(bytes)
         }
 
-        private func check(of bytes: [UInt8]) throws(TresorError) -> [UInt8] {
+        private static func check(of bytes: [UInt8], by server: Hash256) throws(TresorError) -> [UInt8] {
             let key = server.bytes
-            var hash = try BLAKE2b(outputCount: Self.checkByteCount, key: key.span)
+            var hash = try BLAKE2b(outputCount: checkByteCount, key: key.span)
             try hash.update(bytes.span)
             return try hash.finalize()
         }

@@ -126,11 +126,8 @@
                 if restored { try await service.distrust(operator: chain) }
             } catch {
                 switch error {
-                case .store(.damaged):
-                    throw ServerFailure(
-                        error,
-                        "the file of revocations is damaged, or belongs to another service: put back a copy of it; if there "
-                            + "is none, remove it and start once with --restored")
+                case .altered:
+                    throw ServerFailure(error, "cannot read the file of revocations: \(Self.words(for: error))")
                 case .unverified:
                     throw ServerFailure(
                         error, "the card of --operator does not continue that of the operator in the database")
@@ -142,7 +139,10 @@
         private static func words(for error: TresorError) -> String {
             switch error {
             case .notFound:
-                "it is missing; put it back from where the service ran, or start once with --restored if it is lost"
+                "it is missing; restore it from where the service ran, or start once with --restored if it is lost"
+            case .altered:
+                "it is damaged, or belongs to another service; restore a copy of it, or if there is none, remove it and "
+                    + "start once with --restored"
             case .failed(.readOnly): "look at its directory, and who owns both, or name another with --revoked-log"
             default: ServerFailure(error).message
             }

@@ -93,7 +93,7 @@
     package protocol RevocationLog: Sendable {
         /// Writes a revocation down. It is on the disk when the call returns.
         ///
-        /// A revocation whose transaction then fails may stand there: whoever asked for it asks again.
+        /// A revocation whose transaction then fails may stand there: the person who asked for it asks again.
         ///
         /// - Throws: ``TresorError/store(_:)`` if it cannot be written.
         func append(_ revocation: Revocation) throws(TresorError)

@@ -97,22 +97,31 @@
             let log = try open()
             for record in records { try log.append(record) }
             let whole = try bytes()
-            for offset in [0, 40, RevokedLog.recordByteCount - 1] {
+            let first = RevokedLog.checkByteCount
+            for offset in [0, first, first + 40, first + RevokedLog.recordByteCount - 1] {
                 var changed = whole
                 changed[offset] ^= 1
                 try write(changed)
-                await #expect(throws: TresorError.store(.damaged)) { try await read(try open()) }
+                await #expect(throws: TresorError.altered) { try await read(try open()) }
                 #expect(try bytes() == changed)
             }
+            // A file of another service, or of another kind, stays as it is.
             try write(whole)
-            await #expect(throws: TresorError.store(.damaged)) { try await read(try open(of: .zero)) }
+            #expect(throws: TresorError.altered) { try open(of: .zero) }
+            #expect(try bytes() == whole)
+            for other in [[], whole.prefix(first - 1), [UInt8](repeating: 0, count: 200)[...]] as [ArraySlice<UInt8>] {
+                try write(other)
+                #expect(throws: TresorError.altered) { try open() }
+                #expect(try bytes() == Array(other))
+            }
         }
 
         @Test func aLongFileIsReadInPages() async throws {
             let log = try open()
             try log.append(records[0])
-            let record = try bytes()
-            try write((0..<3_000).flatMap { _ in record })
+            let one = try bytes()
+            let record = one.dropFirst(RevokedLog.checkByteCount)
+            try write(one + (0..<2_999).flatMap { _ in record })
             var counts: [Int] = []
             try await log.read { (page) throws(TresorError) in counts.append(page.count) }
             #expect(counts == [1_024, 1_024, 952])
