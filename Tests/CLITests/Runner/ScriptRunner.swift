@@ -22,6 +22,8 @@ final class ScriptRunner {
     var intruder = Intruder()
     /// The process that holds a lock while it lives.
     var locked: AnyObject?
+    /// The service that people of the script use, if one runs.
+    var service: Service?
 
     init(_ script: Script) throws {
         self.script = script
@@ -68,6 +70,7 @@ final class ScriptRunner {
         guard let verb = words.first else { throw ScriptFailure("there is no verb") }
         let operands = Array(words.dropFirst())
         if try runProgram(verb, operands, isNegated: isNegated) { return }
+        if try operate(verb, operands, isNegated: isNegated) { return }
         if try judgeRun(verb, operands, isNegated: isNegated) { return }
         if try judgeFile(verb, operands, isNegated: isNegated) { return }
         guard !isNegated else { throw ScriptFailure("there is no verb ! \(verb)") }
