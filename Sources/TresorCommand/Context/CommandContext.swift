@@ -160,6 +160,9 @@ struct CommandContext: Sendable {
                 hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
         case .failed(.permissions):
             return HomeFault.failure(at: [invocation.places.data, path])
+        case .failed(.memory):
+            let cost = try? client.identityFileBlocking().passwordCost
+            return cost.map { .memory(for: $0, isNew: false) } ?? CommandFailure(error, file: path)
         default: return CommandFailure(error, file: path)
         }
     }

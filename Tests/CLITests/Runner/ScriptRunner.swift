@@ -160,6 +160,7 @@ final class ScriptRunner {
         let result = try child.run(program: program)
         last = result
         try checkObjects(of: result, arguments)
+        try checkHints(of: result)
         for (name, text) in [("stdout", result.outputText), ("stderr", result.errorText), ("tty", result.transcript)]
         where !text.isEmpty {
             log += "[\(name)] \(text.prefix(4000))\n"
