@@ -29,6 +29,7 @@ import TresorCrypto
         #expect(CommandError(.cancelled) == .interrupted)
         #expect(CommandError.interrupted.passedOn == .cancelled)
         #expect(CommandFailure(TresorError.cancelled).message == "interrupted")
+        #expect(CommandFailure(TresorError.store(.certificate)).hints == ["tresor … --store-ca FILE"])
         let lastOwner = CommandFailure(TresorError.usage(.lastOwner))
         #expect(lastOwner.message == "a tresor keeps at least one owner whose access has no end")
     }

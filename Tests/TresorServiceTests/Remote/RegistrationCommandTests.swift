@@ -117,7 +117,7 @@
             #expect(try await eve.ask(eve.registration()).state == .asked)
             let taken = try await stage.failure(16, as: "anna", "register", "--no-login")
             #expect(taken.contains("another card under the handle anna"))
-            #expect(taken.contains("--invitation FILE") && taken.contains("keygen NAME --no-kit --force"))
+            #expect(taken.contains("register --no-login --invitation FILE") && taken.contains("keygen NAME --no-kit --force"))
         }
 
         /// A new identity would lose them what they have.
@@ -134,7 +134,7 @@
             ])
             _ = try await eve.ask(eve.registration())
             let taken = try await stage.failure(16, as: "anna", "register", "--no-login")
-            #expect(taken.contains("--invitation FILE") && !taken.contains("--force"))
+            #expect(taken.contains("register --no-login --invitation FILE") && !taken.contains("--force"))
         }
 
         @Test func A234_whoHasOnlyAskedCanOnlyBeRefused() async throws {
@@ -147,6 +147,7 @@
             let id = eve.user.description
             let early = try await stage.failure(13, as: "operator", "approve", id, "--yes")
             #expect(early.contains("has asked, and not sent everything"))
+            #expect(early.contains("--yes --refuse"))
             try await stage.run(0, as: "operator", "approve", id, "--refuse", "--yes")
             #expect(try await stage.run(0, as: "operator", "approve").isEmpty)
         }
