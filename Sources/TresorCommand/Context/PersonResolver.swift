@@ -93,7 +93,9 @@ struct PersonResolver: Sendable {
         let store = (try? invocation.places.store()).map { "the store at \(DisplayText.quoted($0))" } ?? "this store"
         return CommandFailure(
             .notFound, "no card for \(DisplayText.quoted(text)) in \(store)",
-            hints: hints + [takesCard ? "tresor … {--number} --card FILE" : "tresor verify \(Shell.word(text)) --card FILE"])
+            hints: hints + [
+                takesCard ? "tresor … {--number} --card FILE" : "tresor verify \(Shell.word(text)) --card FILE"
+            ])
     }
 
     /// The failure when the store offers another person in place of a pinned one.

@@ -56,7 +56,8 @@ enum HintCompletion {
     private static func without(_ option: String, in words: ArraySlice<String>) -> ArraySlice<String> {
         var rest = words
         while let index = rest.firstIndex(where: { $0 == option || $0.hasPrefix("\(option)=") }) {
-            rest.removeSubrange(index..<min(index + (rest[index] == option && option.hasPrefix("-") ? 2 : 1), rest.endIndex))
+            rest.removeSubrange(
+                index..<min(index + (rest[index] == option && option.hasPrefix("-") ? 2 : 1), rest.endIndex))
         }
         return rest
     }
