@@ -171,7 +171,7 @@ let package = Package(
                 "PasswordMemo", "TestSupport", "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            exclude: ["help", "scripts"],
+            exclude: ["help", "hints.txt", "scripts"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -110,10 +110,10 @@ struct KeygenCommand: SurfaceCommand {
         let present = try? DirectoryHome(data: places.data, state: places.state).read(.identity)
         let handle = present.flatMap { try? IdentityFile($0) }?.chain.handle
         let isSame = handle != nil && handle == (try? Name(typed: name))
-        let again = isSame ? "\(HintCompletion.replacing(name, with: "NAME")) --force" : "tresor … --force"
+        let other = isSame ? "{\(name)} NAME " : ""
         return .usage(
             "there is an identity in \(DisplayText.quoted(places.data))",
-            hints: [again, "tresor … {--home} --home DIR"])
+            hints: ["tresor … \(other)--force", "tresor … {--home} \(other)--home DIR"])
     }
 
     /// Whether an earlier run made the identity and was interrupted before its card was published.

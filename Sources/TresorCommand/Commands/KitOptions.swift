@@ -86,8 +86,7 @@ struct KitOptions: ParsableArguments, Sendable {
                 workplace.output.say("reusing the recovery kit in \(DisplayText.quoted(kit))")
                 return begun
             }
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(kit)) exists already", hints: ["tresor … {--kit} --kit FILE"], file: kit)
+            try OutputFile(path: kit, access: .owner, replaces: false).check()
         }
         let recoveryKit = try RecoveryKit()
         try workplace.client.recovery.prepareBlocking(recoveryKit)

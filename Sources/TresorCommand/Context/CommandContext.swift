@@ -61,8 +61,8 @@ struct CommandContext: Sendable {
         CommandFailure(
             .store(.readOnly), "the store at \(DisplayText.quoted(path)) cannot be written by you",
             hints: [
-                "chmod g+w \(Shell.path(path)) (as its owner, for a group that shares it)",
-                "chmod g+ws \(Shell.path(AtomicFile.split(path).directory)) (as its owner; then umask 002 for all)",
+                "chmod g+w \(Shell.path(path)) # as its owner, for a group that shares it",
+                "chmod g+ws \(Shell.path(AtomicFile.split(path).directory)) # as its owner; then umask 002 for all",
             ], file: path)
     }
 

@@ -50,6 +50,18 @@ struct PipeTests {
         #expect(!exists("out"))
     }
 
+    @Test("An input that is the output, or that brings nothing, is refused with the way out")
+    func hintsAboutStreams() throws {
+        let same = try shell("tresor encrypt -t one plan 1<>plan")
+        #expect(
+            same.code == 64 && same.errorText.contains("hint: tresor encrypt -t one plan -o FILE"), "\(same.errorText)")
+        let empty = try shell("false | tresor encrypt -t one -o out")
+        #expect(empty.code == 64 && empty.errorText.contains("hint: tresor encrypt -t one -o out --allow-empty"))
+        let large = try shell(
+            "truncate -s 65M large && tresor encrypt -t one large -o large.tresor && tresor decrypt large.tresor >out")
+        #expect(large.code == 64 && large.errorText.contains("hint: tresor decrypt large.tresor -o FILE"))
+    }
+
     @Test("A pipe that brings a password alone is taken")
     func passwordFromAPipe() throws {
         #expect(

@@ -73,27 +73,6 @@ extension ScriptRunner {
         }
     }
 
-    /// Every hint that is a command of the program is one that it takes.
-    func checkHints(of result: ChildProcess.Result) throws {
-        for line in result.errorText.split(separator: "\n") where line.hasPrefix("tresor: hint: ") {
-            let hint = line.dropFirst("tresor: hint: ".count)
-            let isWhole = !["…", "\\", "$'", "(", "did you mean"].contains { hint.contains($0) }
-            guard isWhole, let start = hint.firstRange(of: "tresor ") else { continue }
-            guard hint.hasPrefix("tresor ") || hint[..<start.lowerBound].hasSuffix("to run: ") else { continue }
-            var scanner = WordScanner(String(hint[start.upperBound...]), variables: [:])
-            // A shell takes a redirection away.
-            let list = ArgumentList(try scanner.words().filter { !$0.contains("<") })
-            guard let type = list.command.flatMap({ RootCommand.command(named: $0) }) else {
-                throw ScriptFailure("the hint is no command: \(hint)")
-            }
-            do {
-                _ = try Program.parse(list, for: type)
-            } catch {
-                throw ScriptFailure("the hint is not accepted: \(hint): \(CommandFailure(error).message)")
-            }
-        }
-    }
-
     private func lastRun() throws -> ChildProcess.Result {
         guard let last else { throw ScriptFailure("nothing has run") }
         return last

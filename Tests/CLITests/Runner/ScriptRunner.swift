@@ -84,10 +84,13 @@ final class ScriptRunner {
         switch verb {
         case "tresor":
             let isKilled = intruder.stop != nil
+            let input = standardInput
+            let before = isNegated && !isKilled ? try copyForHints() : nil
             let result = try runTresor(operands)
             if isKilled, isNegated, result.code == Intruder.killed { return true }
             guard result.code >= 0 else { throw ScriptFailure("the program was ended by signal \(-result.code)") }
             guard (result.code == 0) != isNegated else { throw ScriptFailure("the exit code is \(result.code)") }
+            try runHints(after: operands, input: input, from: before)
         case "example" where !isNegated:
             guard operands.count % 2 == 1 else { throw ScriptFailure("example takes a line, and pairs of words") }
             let result = try runExample(operands[0], replacing: Array(operands.dropFirst()))
@@ -160,7 +163,6 @@ final class ScriptRunner {
         let result = try child.run(program: program)
         last = result
         try checkObjects(of: result, arguments)
-        try checkHints(of: result)
         for (name, text) in [("stdout", result.outputText), ("stderr", result.errorText), ("tty", result.transcript)]
         where !text.isEmpty {
             log += "[\(name)] \(text.prefix(4000))\n"
