@@ -41,7 +41,7 @@ import Testing
     /// The texts in the sources that begin with a command, or with the words before one. The pages of the help have
     /// their examples tested elsewhere.
     private static func places() throws -> [Place] {
-        let start = "tresor|ask|to leave it:|did you mean:|unset|chmod|chown|mv|mkdir|sudo"
+        let start = "tresor|ask|to leave it:|did you mean:|unset|chmod|chown|install|mv|mkdir|sudo"
         let text = try Regex(
             "\"((?:\(start)) (?:[^\"\\\\]|\\\\\\((?:[^()]|\\((?:[^()]|\\([^()]*\\))*\\))*\\)|\\\\.)*)\"")
         let files = try FileManager.default.subpathsOfDirectory(atPath: sources.path(percentEncoded: false))

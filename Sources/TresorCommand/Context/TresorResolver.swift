@@ -172,8 +172,9 @@ struct TresorResolver: Sendable {
         let newest = Timestamp(seconds: state.ownerTime).date
         let refusal = CommandFailure(
             .failed(.clock),
-            "this clock says \(clock), too far from the newest entry of an owner of \(title), \(newest)",
-            hints: ["tresor check", "tresor revoke -t \(Shell.word(title)) PERSON"])
+            "this clock says \(clock), too far from the newest entry of an owner of \(title), \(newest); set it, or run "
+                + "this at a terminal, which asks",
+            hints: ["tresor check"])
         let terminal = try invocation.person(or: refusal)
         output.say("the last day of \(names) has passed by this clock, \(clock); the log of \(title) ends in \(newest)")
         guard try terminal.confirms("continue, and keep the access of \(names)?") else {
