@@ -59,7 +59,9 @@ extension ScriptRunner {
                 environment["TRESOR_PASSWORD_FILE"] = "\(home).password"
             }
         }
-        guard let command = hint.firstMatch(of: #/^(?:[^:]+: )?(tresor .*)|^((?:chmod|install|mkdir|mv|sudo|unset) .*)/#) else {
+        guard
+            let command = hint.firstMatch(of: #/^(?:[^:]+: )?(tresor .*)|^((?:chmod|install|mkdir|mv|sudo|unset) .*)/#)
+        else {
             throw ScriptFailure("the hint is no command: \(hint)")
         }
         // Of a long command a hint repeats nothing.
