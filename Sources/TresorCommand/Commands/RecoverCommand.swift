@@ -109,9 +109,10 @@ struct RecoverCommand: SurfaceCommand {
     /// Reads the words from the file, or asks for them, at most three times as for a password.
     private func recoveryKit(_ workplace: CommandContext) throws -> RecoveryKit {
         if let kit {
-            let copy = Shell.path(InputFile.lastComponent(of: kit))
+            let (given, copy) = (Shell.path(kit), Shell.path(InputFile.lastComponent(of: kit)))
             let file = try SecretFile(
-                path: kit, otherwise: ["install -m 600 \(Shell.path(kit)) \(copy)", "tresor … {--kit} --kit \(copy)"])
+                path: kit,
+                otherwise: given == copy ? [] : ["install -m 600 \(given) \(copy)", "tresor … {--kit} --kit \(copy)"])
             try file.claim(workplace.invocation.standardInput, for: "the kit")
             return try Self.kit(
                 try Self.words { () throws(CommandFailure) in

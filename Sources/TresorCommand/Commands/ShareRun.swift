@@ -127,7 +127,7 @@ struct ShareRun {
                 ? "reads the whole history already" : "is a member from a later key on, without the history"
             throw CommandFailure(
                 .usage, "\(DisplayText.name(name)) \(reach)",
-                hints: ["tresor revoke -t \(Shell.word(text)) \(Shell.word(name))", "tresor … "])
+                hints: ["tresor revoke -t \(Shell.word(text)) \(Shell.word(name))"])
         }
     }
 

@@ -12,6 +12,8 @@ struct StreamJudge {
     /// The text that stands before the block, in the first part.
     private var skipped = 0
     private var hasBegun = false
+    /// The bytes of the last line that have come.
+    private var endCount = 0
     /// Whether it is text, of which nothing is proved by the form of its lines.
     private(set) var isOfText = false
     private static let end = Array("-----END TRESOR FILE-----".utf8)
@@ -30,18 +32,23 @@ struct StreamJudge {
         guard part.count <= room else { throw .altered }
         room -= part.count
         guard lines != nil else { return }
-        let part = part[skipped...]
+        var part = part[skipped...]
         skipped = 0
-        // The first line has the sign that begins the last one, and no other has.
-        let body = hasBegun ? part.startIndex : part.firstIndex(of: 0x0a) ?? part.endIndex
-        hasBegun = true
-        guard let end = part[body...].firstIndex(of: UInt8(ascii: "-")) else {
-            _ = try lines?.append(Array(part))
-            return
+        if endCount == 0 {
+            // The first line has the sign that begins the last one, and no other has.
+            let body = hasBegun ? part.startIndex : part.firstIndex(of: 0x0a) ?? part.endIndex
+            hasBegun = true
+            guard let end = part[body...].firstIndex(of: UInt8(ascii: "-")) else {
+                _ = try lines?.append(Array(part))
+                return
+            }
+            _ = try lines?.append(Array(part[..<end]))
+            part = part[end...]
         }
-        let count = min(Self.end.count, part.endIndex - end)
-        guard part[end..<(end + count)].elementsEqual(Self.end.prefix(count)) else { throw .altered }
-        _ = try lines?.append(Array(part[..<end]))
+        let count = min(Self.end.count - endCount, part.count)
+        guard part.prefix(count).elementsEqual(Self.end[endCount...].prefix(count)) else { throw .altered }
+        endCount += count
+        guard endCount == Self.end.count else { return }
         lines = nil
         room = min(room, PastedArmour.greatestRest)
     }

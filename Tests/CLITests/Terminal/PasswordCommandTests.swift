@@ -70,6 +70,7 @@ struct PasswordCommandTests {
         #expect(
             result.errorText.contains("wants the terminal; it could ask nobody: --batch forbids asking"),
             "\(result.errorText)")
+        #expect(result.errorText.contains("hint: tresor create one --batch --password-file FILE"))
     }
 
     @Test("An entry of several lines is told the way to its first line, and the way works")
