@@ -53,6 +53,7 @@ struct SecretFileTests {
         #expect(hints(refused).last == "tresor passwd --new-password-fd 4 4<new")
         #expect(try shell(String(hints(refused).last ?? "false")).code == 0)
         let kit = try shell("tresor recover --kit \"$PWD/kit\"")
+        #expect(hints(kit).contains { $0.hasPrefix("install -m 600 ") && $0.hasSuffix("/kit kit") })
         #expect(hints(kit).last == "tresor recover --kit kit")
     }
 
