@@ -27,7 +27,7 @@ struct ListCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("Show T again.", valueName: "T"))
     var unhide: String?
 
-    @Flag(help: "Read the tresors of owners you have not verified, and show hidden ones too.")
+    @Flag(help: "Read tresors of owners you have not verified, and show hidden ones too.")
     var all = false
 
     @OptionGroup var options: GlobalOptions
@@ -125,7 +125,7 @@ struct ListCommand: SurfaceCommand {
             }
             if let stranger = summary.stranger {
                 state = "not read"
-                owner = DisplayText.name(stranger.handle.bytes)
+                owner = workplace.name(of: stranger)
                 object["owner"] = .text(stranger.handle.bytes)
                 object["owner_id"] = .string(stranger.user.description)
             }
