@@ -27,7 +27,7 @@ struct ListCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("Show T again.", valueName: "T"))
     var unhide: String?
 
-    @Flag(help: "Read tresors of owners you have not verified, and show hidden ones too.")
+    @Flag(help: "Read the tresors of owners you have not verified, and show hidden ones too.")
     var all = false
 
     @OptionGroup var options: GlobalOptions

@@ -153,7 +153,9 @@
         private func verify(
             _ statement: SessionStatement, hash session: Hash256, by signer: Hash256
         ) throws(TresorError) -> Bool {
-            if statements.contains(SignedStatement(session: session, signer: signer), of: statement.user) { return true }
+            if statements.contains(SignedStatement(session: session, signer: signer), of: statement.user) {
+                return true
+            }
             return try Self.holds { () throws(TresorError) in try statement.verify(by: signer) }
         }
 

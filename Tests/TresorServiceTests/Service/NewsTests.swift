@@ -119,7 +119,11 @@
             let left = Mutex(100)
             let hint = house.tresor.digest.bytes
             let hints = AsyncStream<[UInt8]> {
-                if left.withLock({ $0 -= 1; return $0 >= 0 }) { return hint }
+                if left.withLock({
+                    $0 -= 1; return $0 >= 0
+                }) {
+                    return hint
+                }
                 end.finish()
                 return nil
             }
