@@ -125,7 +125,7 @@ struct ListCommand: SurfaceCommand {
             }
             if let stranger = summary.stranger {
                 state = "not read"
-                owner = DisplayText.name(stranger.handle.bytes)
+                owner = workplace.name(of: stranger)
                 object["owner"] = .text(stranger.handle.bytes)
                 object["owner_id"] = .string(stranger.user.description)
             }

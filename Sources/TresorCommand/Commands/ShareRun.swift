@@ -297,7 +297,7 @@ struct ShareRun {
     }
 
     private func names(_ users: [UserID]) -> [String] {
-        people.map(\.chain).filter { users.contains($0.user) }.map { DisplayText.name($0.handle.bytes) }
+        people.map(\.chain).filter { users.contains($0.user) }.map(workplace.name(of:))
     }
 
     private func ids(_ users: [UserID]) -> JSON { .array(users.map { .string($0.description) }) }

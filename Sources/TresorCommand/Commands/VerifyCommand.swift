@@ -57,6 +57,7 @@ struct VerifyCommand: SurfaceCommand {
         let workplace = try await CommandContext.open(options)
         let person = try await found(name, workplace)
         guard person.trust != .me else { throw CommandFailure.usage("that is you") }
+        try reportLookalikes(of: person.chain, workplace)
         if case .changed(let pinned) = person.trust { try confirmReplacing(pinned, by: person.chain, workplace) }
         let proof = PersonVerifier.Proof(
             number: number, card: card, asks: true,
@@ -64,7 +65,7 @@ struct VerifyCommand: SurfaceCommand {
                 "there is no terminal to compare safety numbers on", hints: ["tresor … --number \"DIGITS\""]))
         let chain = try workplace.verifier.verified(person, by: proof, replacing: replace)
         if number == nil, card == nil, person.trust == .verified, !replace {
-            workplace.output.say("\(DisplayText.name(chain.handle.bytes)) is verified")
+            workplace.output.say("\(workplace.name(of: chain)) is verified")
         }
         var object: JSONObject = [
             "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
@@ -79,6 +80,16 @@ struct VerifyCommand: SurfaceCommand {
             object["tresors_naming_replaced"] = .array(old.map { .string($0.description) })
         }
         if options.json { try workplace.output.object(object) }
+    }
+
+    /// Names the people whom this home knows under a handle that looks like this one. They may not be who is meant.
+    private func reportLookalikes(of chain: CardChain, _ workplace: CommandContext) throws {
+        let mine = try workplace.client.people.ownChain()?.user
+        for other in try workplace.client.people.lookalikes().others(like: chain.handle, of: chain.user) {
+            let who = other.user == mine ? "you are" : "somebody whom you verified is"
+            let names = [other, chain].map { ShownPeople.marked($0.handle, of: $0.user) }
+            workplace.output.say("\(who) called almost the same: \(names[0]) is not \(names[1])")
+        }
     }
 
     private func found(_ name: String, _ workplace: CommandContext) async throws -> Candidate {

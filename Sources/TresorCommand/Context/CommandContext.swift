@@ -130,6 +130,11 @@ struct CommandContext: Sendable {
     var now: UInt64 { client.clock() }
 
     /// Finds people by what was typed.
+    /// A person as they are shown beside the people whom this home knows.
+    func name(of chain: CardChain) -> String {
+        invocation.shownPeople.name(chain.handle, of: chain.user, for: client)
+    }
+
     var people: PersonResolver { PersonResolver(invocation: invocation, client: client) }
     /// Compares and pins their numbers.
     var verifier: PersonVerifier { PersonVerifier(invocation: invocation, client: client) }

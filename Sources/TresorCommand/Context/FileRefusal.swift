@@ -48,7 +48,7 @@ struct FileRefusal {
                 of: error, "\(input.shownName) is in the tresor \(id), which you cannot read",
                 hints: ["ask its owner to run: tresor share -t \(id) \(me)"], file: input.path)
         }
-        let handle = DisplayText.name(owner.handle.bytes)
+        let handle = workplace.tresors.name(owner.handle, of: owner.user, in: state)
         if state.members[session.identity.user] == nil {
             let name = session.tresors.knownNameBlocking(of: header.tresor)
             let title = name.map { DisplayText.name($0.bytes) } ?? String(id)

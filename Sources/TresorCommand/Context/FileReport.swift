@@ -47,7 +47,7 @@ struct FileReporter {
         if json { return .object(object(opened, input, output, verified)) }
         let status = ([verified] + (Self.words(author.status).map { [$0] } ?? [])).joined(separator: ", ")
         let time = Timestamp(seconds: author.time).dateAndMinute
-        var text = "from \(DisplayText.name(author.handle.bytes)) (\(status)), \(time)"
+        var text = "from \(tresors.name(author.handle, of: author.user, in: state)) (\(status)), \(time)"
         text += ", \(name), key \(opened.epoch)"
         if !opened.record.isEmpty { text += ", record \(DisplayText.quoted(opened.record.bytes))" }
         if let state, opened.sealer.head.sequence < state.head.sequence {

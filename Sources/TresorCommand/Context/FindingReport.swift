@@ -68,9 +68,9 @@ struct FindingReport {
     private func name(_ user: UserID) -> String {
         guard !workplace.output.isJSON else { return user.description }
         let mine = try? workplace.client.identityFileBlocking().chain
-        if let mine, mine.user == user { return DisplayText.name(mine.handle.bytes) }
+        if let mine, mine.user == user { return workplace.name(of: mine) }
         let pinned = (try? workplace.client.people.pinnedBlocking())?.first { $0.chain.user == user }
-        return pinned.map { DisplayText.name($0.chain.handle.bytes) } ?? ShortID.text(of: user)
+        return pinned.map { workplace.name(of: $0.chain) } ?? ShortID.text(of: user)
     }
 
     private func words(_ remark: Finding.Remark) -> String {

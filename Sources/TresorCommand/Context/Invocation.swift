@@ -12,6 +12,7 @@ struct Invocation: Sendable {
     let places: Paths
     let standardInput: StandardInput
     let passwords: PasswordSource
+    let shownPeople = ShownPeople()
 
     /// - Throws: 1 when the cryptographic library is not fit, before anything is opened (SPEC §5.1).
     init(_ options: GlobalOptions) throws(CommandFailure) {

@@ -11,6 +11,10 @@ struct PersonVerifier: Sendable {
 
     private var output: Output { invocation.output }
 
+    private func name(of chain: CardChain) -> String {
+        invocation.shownPeople.name(chain.handle, of: chain.user, for: client)
+    }
+
     /// The warning for a safety number that differs from the one compared before; `nil` for any other.
     func changeOfNumber(_ chain: CardChain) throws -> String? {
         guard let pin = try client.people.pinnedBlocking().first(where: { $0.chain.user == chain.user }),
@@ -18,7 +22,7 @@ struct PersonVerifier: Sendable {
         else { return nil }
         let made = Timestamp(seconds: chain.newest.time).date
         let compared = Timestamp(seconds: pin.time).date
-        let name = DisplayText.name(chain.handle.bytes)
+        let name = name(of: chain)
         let old = "the safety number compared on \(compared) was \(try pin.chain.number().grouped)"
         return "THE SAFETY NUMBER OF \(name) HAS CHANGED: new keys since \(made); \(old)"
     }
@@ -48,7 +52,7 @@ struct PersonVerifier: Sendable {
     /// - Throws: 16 when it differs, or when nobody can be asked.
     func proves(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> Bool {
         let chain = person.chain
-        let name = DisplayText.name(chain.handle.bytes)
+        let name = name(of: chain)
         if let typed = proof.number {
             if let change = try changeOfNumber(chain) { output.say(change) }
             guard try number(typed) == chain.number() else {
@@ -69,7 +73,7 @@ struct PersonVerifier: Sendable {
     func pin(_ chain: CardChain, replacing: Bool = false) throws {
         guard chain.user != (try client.people.ownChain()?.user) else { return }
         try client.people.pinBlocking(chain, replacing: replacing)
-        output.say("\(DisplayText.name(chain.handle.bytes)) is verified")
+        output.say("\(name(of: chain)) is verified")
     }
 
     /// 30 digits as they were typed.
@@ -93,7 +97,7 @@ struct PersonVerifier: Sendable {
 
     /// Shows the number that a card brought by hand is about to be pinned with.
     private func show(_ chain: CardChain, asking: Bool) throws {
-        let name = DisplayText.name(chain.handle.bytes)
+        let name = name(of: chain)
         let change = try changeOfNumber(chain)
         guard asking, invocation.hasTerminal else {
             if let change { output.say(change) }
@@ -109,7 +113,7 @@ struct PersonVerifier: Sendable {
     /// Shows both numbers, one above the other, and asks.
     private func compare(_ chain: CardChain, otherwise refusal: CommandFailure) throws {
         let terminal = try invocation.person(or: refusal)
-        let name = DisplayText.name(chain.handle.bytes)
+        let name = name(of: chain)
         let width = max(name.count, 3)
         func row(_ label: String, _ number: SafetyNumber) -> String {
             "  \(label)\(String(repeating: " ", count: width - label.count))  \(number.grouped)\n"
@@ -129,7 +133,7 @@ struct PersonVerifier: Sendable {
     func verifyFounder(of state: LogState, for session: Session, accept: Bool, hint: String) async throws {
         let trust = try session.client.trust.founderTrustBlocking(in: state)
         guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }
-        let name = DisplayText.name(chain.handle.bytes)
+        let name = name(of: chain)
         if case .changed(let pinned) = trust { throw try PersonResolver.changed(chain, from: pinned) }
         guard !accept else { return }
         // The founder's newer keys were compared: the next act of an owner adds them to the log first.

@@ -103,7 +103,7 @@ enum Petition: Sendable {
             func person(_ chain: CardChain) throws -> String {
                 let trust = try workplace.client.people.trustBlocking(in: chain)
                 let verified = trust.isVerified ? "verified" : "not verified"
-                return "\(DisplayText.name(chain.handle.bytes))  \(try chain.number().grouped)  \(verified)"
+                return "\(workplace.name(of: chain))  \(try chain.number().grouped)  \(verified)"
             }
             let until = pending.notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
             let rights = "\(pending.role), history: \(history(of: pending))\(until)"

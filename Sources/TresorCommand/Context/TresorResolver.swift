@@ -78,7 +78,7 @@ struct TresorResolver: Sendable {
         if owner.user == (try? client.identityFileBlocking().chain.user) {
             return Self.madeWithOldKeys(first.tresor, hint: ids[0])
         }
-        let person = DisplayText.name(owner.handle.bytes)
+        let person = self.name(owner.handle, of: owner.user, in: state)
         return CommandFailure(
             .unverified, "\(DisplayText.name(text)) is offered by \(person), whom you have not verified",
             hints: ["tresor verify \(Shell.word(owner.handle, or: owner.user))"] + ids)
@@ -100,7 +100,12 @@ struct TresorResolver: Sendable {
     }
 
     func handle(of user: UserID, in state: LogState) -> String {
-        state.chain(of: user).map { DisplayText.name($0.handle.bytes) } ?? ShortID.text(of: user)
+        state.chain(of: user).map { name($0.handle, of: user, in: state) } ?? ShortID.text(of: user)
+    }
+
+    /// A handle as it is shown beside the people of a log and those whom this home knows.
+    func name(_ handle: Name, of user: UserID, in state: LogState?) -> String {
+        invocation.shownPeople.name(handle, of: user, in: state, for: client)
     }
 
     /// The verified state of a tresor.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCore
+
+/// Handles that look like others (SPEC §4.4).
+@Suite struct LookalikeTests {
+    private func skeleton(_ text: String) throws -> Skeleton { Skeleton(of: try Name(Array(text.utf8))) }
+
+    @Test(arguments: [
+        // Cyrillic, Greek and full-width letters.
+        ("anna", "\u{430}nn\u{430}"), ("cope", "\u{441}\u{43e}\u{440}\u{435}"), ("nikos", "nik\u{3bf}s"),
+        ("HANNA", "\u{41d}\u{410}NN\u{410}"), ("anna", "\u{ff41}nna"),
+        // Letters and marks in any composition, on any base.
+        ("m\u{fc}ller", "mu\u{308}ller"), ("zo\u{eb}", "zo\u{451}"),
+        // ASCII alone.
+        ("dr-o1", "dr-0l"), ("bern", "bem"), ("wal", "vvaI"),
+        // Signs.
+        ("dr-house", "dr\u{2010}house"), ("dr house", "dr\u{a0}house"), ("a.b", "a\u{2024}b"), ("anna", "anna\u{fe0f}"),
+    ])
+    func namesThatLookAlikeHaveOneSkeleton(_ one: String, _ other: String) throws {
+        #expect(try skeleton(one) == skeleton(other))
+    }
+
+    @Test(arguments: [
+        ("anna", "hanna"), ("anna", "anne"), ("muller", "m\u{fc}ller"), ("bert", "bart"), ("dr-house", "dr.house"),
+        ("\u{438}\u{432}\u{430}\u{43d}", "ivan"), ("", "a"),
+    ])
+    func namesThatReadersTellApartHaveTwo(_ one: String, _ other: String) throws {
+        #expect(try skeleton(one) != skeleton(other))
+    }
+
+    @Test func peopleAreComparedWithThoseWhomAHomeKnowsAndThoseOfALog() async throws {
+        let world = World()
+        let anna = try await world.quick("anna")
+        let (bert, other) = (try await world.quick("bert"), try await world.quick("b\u{435}rt"))
+        func others(like session: Session, in state: LogState? = nil) throws -> [UserID] {
+            try anna.client.people.lookalikes(in: state)
+                .others(like: session.identity.handle, of: session.identity.user).map(\.user)
+        }
+        #expect(try others(like: other) == [])
+        try anna.client.people.pinBlocking(bert.identity.chain)
+        #expect(try others(like: other) == [bert.identity.user])
+        // The person themself is no lookalike, and nobody under the very same handle is.
+        #expect(try others(like: bert) == [])
+        let same = try identity("bert")
+        #expect(
+            try anna.client.people.lookalikes().others(like: same.handle, of: same.user).isEmpty)
+        // Two people of a log whom this home does not know.
+        let tresor = try await bert.tresors.create(Name(typed: "plans")).tresor
+        try world.introduce(bert, other)
+        try await bert.share(tresor, with: [other])
+        let state = try await bert.client.logs.state(of: tresor)
+        #expect(try others(like: bert, in: state) == [other.identity.user])
+    }
+}
