@@ -83,12 +83,14 @@
         /// - Throws: ``ServerFailure``.
         func open(creating: Bool, migrating: Bool = true) async throws(ServerFailure) -> any SQLEngine {
             let place = try place()
+            var isOpen = false
             do throws(TresorError) {
                 let engine: any SQLEngine
                 switch place {
                 case .sqlite(let path): engine = try await SQLiteEngine.open(at: path, creating: creating)
                 case .postgres(let location): engine = try await PostgresEngine.open(location)
                 }
+                isOpen = true
                 guard migrating else {
                     let version = try await Schema.version(of: engine)
                     guard version > 0 else { throw .notFound }
@@ -98,7 +100,8 @@
                 try await Schema.current.migrate(engine)
                 return engine
             } catch {
-                throw ServerFailure(error, "cannot open the database \(store): \(place.words(for: error))")
+                let words = isOpen || error != .store(.readOnly) ? place.words(for: error) : place.wordsForReadOnly
+                throw ServerFailure(error, "cannot open the database \(store): \(words)")
             }
         }
 
@@ -119,6 +122,13 @@
     }
 
     extension StoreOptions.Place {
+        /// Why a database that does not even open is not writable, and what to do.
+        fileprivate var wordsForReadOnly: String {
+            guard case .postgres = self else { return words(for: .store(.readOnly)) }
+            return "it is a read-only standby, and no other host of the address can be written; name the primary, or "
+                + "all hosts: postgresql://HOST,HOST/NAME"
+        }
+
         /// Why a database cannot be opened, and what to do.
         fileprivate func words(for error: TresorError) -> String {
             switch (error, self) {

@@ -17,6 +17,7 @@
         /// The metrics, by their names. Labels are words of closed lists: an operation, a status, an error.
         enum Metric: String, CaseIterable, Sendable {
             case requests = "tresor_requests_total"
+            case cut = "tresor_requests_cut_total"
             case seconds = "tresor_request_seconds"
             case bytesIn = "tresor_received_bytes_total"
             case bytesOut = "tresor_sent_bytes_total"
@@ -27,6 +28,7 @@
             var help: String {
                 switch self {
                 case .requests: "Requests that were answered."
+                case .cut: "Requests whose client left, or was too slow, before all of the answer was taken."
                 case .seconds: "The time from the head of a request to its answer."
                 case .bytesIn: "The bytes of bodies that were read."
                 case .bytesOut: "The bytes of answers."
@@ -58,7 +60,8 @@
             if exchange.head?.route == .metrics { return }
             let isFailure = reply.status >= 500
             var line = LogLine(.request, isFailure ? .error : .info, process: process)
-            line.add(exchange, reply, source: logsSources)
+            line.add(exchange, source: logsSources)
+            line.add(reply)
             write(line.text)
             let operation = ("operation", exchange.head?.route.name ?? "none")
             count(
@@ -68,6 +71,16 @@
             count(.bytesOut, reply.body.count, [operation])
             Timer(label: Metric.seconds.rawValue, dimensions: [operation], factory: registry)
                 .recordNanoseconds(exchange.nanoseconds)
+        }
+
+        /// Reports a request that ended without all of its answer.
+        func cut(_ exchange: Exchange, _ cause: Cut) {
+            if exchange.head?.route == .metrics { return }
+            var line = LogLine(.cut, .warning, process: process)
+            line.add(exchange, source: logsSources)
+            line.add(cause)
+            write(line.text)
+            count(.cut, 1, [("operation", exchange.head?.route.name ?? "none"), ("cause", cause.rawValue)])
         }
 
         /// Reports that connections opened or, with a negative number, closed.
