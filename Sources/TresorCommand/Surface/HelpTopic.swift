@@ -42,6 +42,9 @@ enum HelpTopic: String, CaseIterable, Sendable {
         With several INPUTs, each is tried. If one fails with 15, 14 or 16, that is the exit code, the first of these in this
         order. Otherwise it is the code that all share, else 1.
 
+        What usually causes each of them, how to tell, and what to do: docs/TROUBLE.md of the sources, which the Debian package
+        has in /usr/share/doc/tresor.
+
         """
 
     private static let environmentText = """

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
     import ArgumentParser
-    import ServiceLifecycle
     import TresorCore
     import TresorCrypto
     import TresorService
-    import UnixSignals
 
     /// Runs a service until a signal stops it.
     struct RunCommand: AsyncParsableCommand {
@@ -61,37 +66,38 @@
                 handler: service, address: addresses.service, names: listening.name,
                 certificates: certificates,
                 metrics: addresses.metrics, limits: listening.limits, report: report,
-                stopping: { service.shutDown() }, companions: [Sweeper(service: service, report: report)])
-            server.report.say(.starting)
-            let group = try server.group(stoppedBy: [.sigterm, .sigint])
-            do {
-                try await group.run()
-            } catch let failure as ServerFailure {
-                throw failure
-            } catch {
-                throw ServerFailure(.failed(.other), "the service ended early")
-            }
+                stopping: { service.shutDown() })
+            report.say(.starting)
+            try await serve(service, through: server)
             await engine.close()
             _ = consume claim
-            server.report.say(.stopped)
+            report.say(.stopped)
         }
-    }
 
-    /// Drops every ten minutes what the service keeps for a time only.
-    private struct Sweeper: ServiceLifecycle.Service {
-        let service: TresorService.Service
-        let report: Report
+        /// Serves until a signal stops it, and drops every ten minutes what the service keeps for a time only.
+        private func serve(_ service: Service, through server: WireServer) async throws {
+            let signals = await Signals(taking: SIGHUP, SIGINT, SIGTERM)
+            let running = try await server.start()
+            running.onEnd { signals.finish() }
+            async let _: Void = sweep(service, server.report)
+            var isStopped = false
+            for await number in signals.numbers {
+                isStopped = number != SIGHUP
+                if isStopped { break }
+                server.readCertificate()
+            }
+            await running.stop()
+            guard isStopped else { throw ServerFailure(.failed(.other), "the service ended early") }
+        }
 
-        func run() async throws {
-            await cancelWhenGracefulShutdown {
-                while !Task.isCancelled {
-                    do {
-                        try await service.sweep()
-                    } catch {
-                        if !Task.isCancelled { report.say(.sweepFailed, .error) }
-                    }
-                    try? await Task.sleep(for: .seconds(600))
+        private func sweep(_ service: Service, _ report: Report) async {
+            while !Task.isCancelled {
+                do {
+                    try await service.sweep()
+                } catch {
+                    if !Task.isCancelled { report.say(.sweepFailed, .error) }
                 }
+                try? await Task.sleep(for: .seconds(600))
             }
         }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    import Synchronization
     import TresorCore
     import TresorCrypto
 
@@ -40,6 +39,12 @@
             let deviceKey: Hash256?
         }
 
+        /// The statement of a session that verified, and the key that signed it.
+        private struct SignedStatement: Equatable {
+            let session: Hash256
+            let signer: Hash256
+        }
+
         /// The key that must have signed a session.
         private struct Signer {
             let key: Hash256
@@ -55,8 +60,9 @@
         /// The rate of the requests of an account.
         let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
-        private let statements = VerifiedStatements()
-        private let people = HeldPeople()
+        private let statements = Held<SignedStatement>()
+        /// The sources from which requests of people have held. They prove nothing: anyone there may name such a person.
+        private let sources = Held<[UInt8]>()
 
         init(context: ServiceContext) {
             engine = context.engine
@@ -103,7 +109,11 @@
                 if head.isLarge { throw .unauthorized }
                 return false
             }
-            if !head.isLarge, people.isKnown(statement.user, from: head.source) { return true }
+            let isBarred = limits.look(.failure, of: head.source) != nil
+            // A small request of theirs makes somebody known there, whether the source is barred or not.
+            let isKnown = sources.contains(head.source, of: statement.user)
+            if head.isLarge, isBarred, !isKnown { throw Refusal(.busy) }
+            if !head.isLarge, isKnown { return true }
             do throws(TresorError) {
                 if try await holds(statement) { return true }
             } catch {
@@ -111,7 +121,7 @@
             }
             // An invitation stands in the body, and comes before the limits of a source.
             if !head.isLarge, head.operation == .register { return false }
-            guard limits.look(.failure, of: head.source) == nil else { throw Refusal(.busy) }
+            guard !isBarred else { throw Refusal(.busy) }
             if head.isLarge, !head.operation.isProvedByBody {
                 noteFailure(of: head.source)
                 throw .unauthorized
@@ -136,7 +146,17 @@
             guard rows.account != nil, isOpen(statement, rows), let key = Self.key(of: statement, rows) else {
                 return false
             }
-            return try statements.verify(statement, hash: try statement.hash(), by: key)
+            return try verify(statement, hash: try statement.hash(), by: key)
+        }
+
+        /// Whether a key has signed a statement. One that has held is not verified again.
+        private func verify(
+            _ statement: SessionStatement, hash session: Hash256, by signer: Hash256
+        ) throws(TresorError) -> Bool {
+            if statements.contains(SignedStatement(session: session, signer: signer), of: statement.user) {
+                return true
+            }
+            return try Self.holds { () throws(TresorError) in try statement.verify(by: signer) }
         }
 
         private func isInTime(_ authorization: Authorization) -> Bool {
@@ -161,10 +181,7 @@
             guard isSigned else { return nil }
             let key = RequestKey(request, of: statement.user)
             let outcome = try await prove(key, statement, session, call, isBarred: isBarred)
-            if outcome == nil {
-                statements.forget(session)
-                people.forget(statement.user, from: call.source)
-            }
+            if outcome == nil { sources.forget(call.source, of: statement.user) }
             return outcome
         }
 
@@ -175,7 +192,7 @@
         ) async throws(TresorError) -> Outcome? {
             let rows = try await rows(of: statement, request)
             guard let signer = try signer(of: statement, call, rows),
-                try statements.verify(statement, hash: session, by: signer.key)
+                try verify(statement, hash: session, by: signer.key)
             else { return nil }
             var chain: CardChain?
             if !signer.chain.isEmpty {
@@ -196,8 +213,8 @@
             }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
             guard isOpen(statement, rows) else { return nil }
-            statements.keep(session, of: signer.key)
-            people.keep(statement.user, from: call.source)
+            statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
+            sources.keep(call.source, of: statement.user)
             let caller = Caller(
                 user: statement.user, device: statement.kind == .device ? statement.device : nil,
                 account: rows.account, chain: chain, request: request)
@@ -325,29 +342,5 @@
                 return false
             }
         }
-    }
-
-    /// The statements of sessions that held, with the keys that signed them.
-    private final class VerifiedStatements: Sendable {
-        private static let greatestCount = 50_000
-
-        private let signers = Mutex<[Hash256: Hash256]>([:])
-
-        /// Verifies a statement, unless it is kept for the same key.
-        func verify(_ statement: SessionStatement, hash: Hash256, by signer: Hash256) throws(TresorError) -> Bool {
-            if signers.withLock({ $0[hash] }) == signer { return true }
-            return try Authentication.holds { () throws(TresorError) in try statement.verify(by: signer) }
-        }
-
-        /// Keeps a statement that held.
-        func keep(_ hash: Hash256, of signer: Hash256) {
-            signers.withLock { signers in
-                if signers.count >= Self.greatestCount { signers = [:] }
-                signers[hash] = signer
-            }
-        }
-
-        /// Forgets a statement that no longer holds.
-        func forget(_ hash: Hash256) { _ = signers.withLock { $0.removeValue(forKey: hash) } }
     }
 #endif

@@ -109,6 +109,10 @@
             let nowhere = await ServerProcess.run(
                 ["run", site["clinic.db"], "--name", "a", "--behind-proxy", site["none/socket"]])
             expect(nowhere, 1, "its directory is missing")
+            let taken = await ServerProcess.run(
+                ["run", site["clinic.db"], "--name", "a", "--behind-proxy", site["server.key"]])
+            expect(taken, 1, "something else has this name: remove it first")
+            #expect(FileManager.default.fileExists(atPath: site["server.key"]))
         }
 
         @Test(arguments: ["init", "run", "check", "import"])

@@ -306,6 +306,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case asciiHeaders
     /// How often a source asks for what anyone may have.
     case sourceBucket
+    /// That of each person a few sessions are kept.
+    case heldShare
     /// That one work of an account runs at a time.
     case ownTurn
     /// That an account pays for work by its weight.
@@ -316,6 +318,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case heldCards
     /// That a card chain is compared before it is verified.
     case comparedFirst
+    /// That a list reads no log of a stranger's tresor.
+    case unreadStranger
     /// That a person's news are looked up once a second.
     case pausedLook
     /// That an author who is no owner leaves the founder half of what is left.
