@@ -65,10 +65,11 @@ let package = Package(
         .target(
             name: "TresorRecords", dependencies: ["Tresor", "TresorCore", "TresorCrypto"], swiftSettings: settings),
         .target(name: "Cvariadic"),
+        .systemLibrary(name: "Cxattr"),
         .target(name: "Cerasure"),
         .target(
             name: "TresorStore",
-            dependencies: ["TresorCore", "TresorCrypto"],
+            dependencies: ["Cxattr", "TresorCore", "TresorCrypto"],
             swiftSettings: settings
         ),
         .target(
@@ -170,7 +171,7 @@ let package = Package(
                 "PasswordMemo", "TestSupport", "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            exclude: ["help", "scripts"],
+            exclude: ["help", "hints.txt", "scripts"],
             swiftSettings: settings
         ),
         .testTarget(

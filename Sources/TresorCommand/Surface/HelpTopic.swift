@@ -52,7 +52,7 @@ enum HelpTopic: String, CaseIterable, Sendable {
           TRESOR_HOME                as --home
           TRESOR_STORE               as --store
           TRESOR_PASSWORD_FILE       as --password-file, but after it and after a trusted device
-          TRESOR_PASSWORD_COMMAND    run by sh; its output is the password, within 30 seconds
+          TRESOR_PASSWORD_COMMAND    run by sh; its output is the password, within 30 seconds; it may ask at the terminal
           XDG_DATA_HOME              directory of identity, pins, heads and the default store (absolute paths only)
           XDG_STATE_HOME             directory of the device share of a trusted device (absolute paths only)
           SSL_CERT_FILE              file with the certificates of authorities (PEM), without --store-ca

@@ -72,8 +72,23 @@
             guard case .sqlite(let path) = try place() else {
                 throw .usage("name the file of the server key: --server-key FILE")
             }
+            return Self.path(of: "server.key", beside: path)
+        }
+
+        /// The path of the file of revocations, unless the arguments name another: beside an SQLite file, or else beside
+        /// the server key.
+        ///
+        /// - Throws: ``ServerFailure`` if the arguments name no server key.
+        func revokedLogPath() throws(ServerFailure) -> String {
+            guard case .sqlite(let path) = try place() else {
+                return Self.path(of: "revoked.log", beside: try keyPath())
+            }
+            return Self.path(of: "revoked.log", beside: path)
+        }
+
+        private static func path(of name: String, beside path: String) -> String {
             let directory = AtomicFile.split(path).directory
-            return directory == "." ? "server.key" : directory + "/server.key"
+            return directory == "." ? name : directory + "/" + name
         }
 
         /// Opens the database.

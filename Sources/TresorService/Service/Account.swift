@@ -12,20 +12,69 @@
         let key: Hash256
         /// The time before which no session may have begun, in seconds since 1970.
         let sessionsSince: UInt64
+        /// What has to come before the account goes on; `nil` as a rule.
+        let awaited: AwaitedCard?
+
+        /// The card that an account awaits, because the database comes from a backup.
+        struct AwaitedCard: Sendable {
+            /// The generation below which nobody speaks.
+            let generation: UInt32
+            /// The hash of the card of that generation; `nil` where the operator decides about the next card.
+            let hash: Hash256?
+        }
 
         /// The statement that reads the row of a user.
         static func search(_ user: UserID) -> SQL {
             SQL(
-                "SELECT state, generation, sign_key, sessions_since FROM accounts WHERE account = $1",
-                [.digest(user.digest)])
+                """
+                SELECT state, generation, sign_key, sessions_since, awaited, awaited_card FROM accounts
+                WHERE account = $1
+                """, [.digest(user.digest)])
         }
 
         init(_ row: SQLRow) throws(TresorError) {
             state = try AccountState(column: row.number(0))
-            guard let generation = UInt32(exactly: try row.number(1)) else { throw .store(.damaged) }
-            self.generation = generation
+            generation = try Self.generation(row, 1)
             key = try row.digest(2)
             sessionsSince = try row.number(3)
+            awaited =
+                try row.isNull(4)
+                ? nil
+                : AwaitedCard(
+                    generation: try Self.generation(row, 4), hash: try row.isNull(5) ? nil : try row.digest(5))
+        }
+
+        private static func generation(_ row: SQLRow, _ column: Int) throws(TresorError) -> UInt32 {
+            guard let generation = UInt32(exactly: try row.number(column)) else { throw .store(.damaged) }
+            return generation
+        }
+
+        /// Whether the newest generation that is there may speak.
+        var isNewest: Bool { generation >= awaited?.generation ?? 0 }
+
+        /// Whether a chain has the card that the account awaits.
+        func isContinued(by chain: CardChain) -> Bool {
+            guard let awaited, let hash = awaited.hash else { return true }
+            return chain.card(generation: awaited.generation)?.hash == hash
+        }
+
+        /// Whether the operator decides about the next card.
+        var awaitsOperator: Bool { awaited.map { $0.hash == nil } ?? false }
+
+        /// The statement that makes an account await a card, if its chain ends before that, and no later one is awaited.
+        static func awaiting(_ card: Hash256, generation: UInt32, of user: UserID) -> SQL {
+            SQL(
+                """
+                UPDATE accounts SET awaited = $2, awaited_card = $3
+                WHERE account = $1 AND generation < $2 AND (awaited IS NULL OR awaited < $2)
+                """, [.digest(user.digest), .integer(Int64(generation)), .digest(card)])
+        }
+
+        /// The statement that ends the sessions that began before a time. A later time counts alone.
+        static func endingSessions(of user: UserID, before time: UInt64) -> SQL {
+            SQL(
+                "UPDATE accounts SET sessions_since = $2 WHERE account = $1 AND sessions_since < $2",
+                [.digest(user.digest), .number(time)])
         }
 
         /// The statement that holds the row of a user until the transaction ends: what is counted after it stays so.
@@ -62,7 +111,8 @@
         static func replacement(by chain: CardChain, after generation: UInt32) -> SQL {
             SQL(
                 """
-                UPDATE accounts SET chain = $2, generation = $3, sign_key = $4 WHERE account = $1 AND generation = $5
+                UPDATE accounts SET chain = $2, generation = $3, sign_key = $4, awaited = NULL, awaited_card = NULL
+                WHERE account = $1 AND generation = $5
                 """,
                 [
                     .digest(chain.user.digest), .bytes(chain.bytes), .integer(Int64(chain.newest.generation)),

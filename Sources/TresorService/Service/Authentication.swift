@@ -239,7 +239,7 @@
         /// The key of the rows that must have signed a session; `nil` if there is none.
         private static func key(of statement: SessionStatement, _ rows: Rows) -> Hash256? {
             guard statement.kind == .identity else { return rows.deviceKey }
-            return rows.account.flatMap { $0.generation == statement.generation ? $0.key : nil }
+            return rows.account.flatMap { $0.generation == statement.generation && $0.isNewest ? $0.key : nil }
         }
 
         /// The key that must have signed the session; `nil` if there is none.
@@ -282,6 +282,7 @@
                 known = present
             }
             let chain = try await work.readChain(bytes, knowing: known, for: payer)
+            guard account?.isContinued(by: chain) ?? true else { return nil }
             return chain.user == statement.user ? chain : nil
         }
 

@@ -69,12 +69,10 @@
         /// - Throws: ``TresorError/failed(_:)`` for a time in the future, which would shut the person out.
         func endSessions(_ request: EndSessionsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             guard request.time <= context.now + RequestStatement.clockWindow else { throw .failed(.clock) }
+            let settings = context.settings
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
-                _ = try transaction.run([
-                    SQL(
-                        "UPDATE accounts SET sessions_since = $2 WHERE account = $1 AND sessions_since < $2",
-                        [.digest(caller.user.digest), .number(request.time)])
-                ])
+                _ = try transaction.run([Account.endingSessions(of: caller.user, before: request.time)])
+                try settings.note([.sessions(caller.user, before: request.time)])
                 return DoneAnswer()
             }
         }
@@ -99,7 +97,9 @@
             let state: AccountState
             let chain: [UInt8]
             let statement: [UInt8]
-            let isInvited: Bool
+            let invitation: Hash256?
+
+            var isInvited: Bool { invitation != nil }
         }
 
         func register(
@@ -135,6 +135,7 @@
                 guard present.state < .active, chain.extends(former) else { throw .unverified }
                 let changed = try transaction.run([Account.replacement(by: chain, after: former.newest.generation)])
                 guard changed == [1] else { throw .busy }
+                try settings.note([Revocation(renewalTo: chain)])
             }
             guard let invitation, !present.isInvited, present.state < .active else { return present.state }
             try take(invitation, for: chain.user, in: transaction)
@@ -144,6 +145,8 @@
                     "UPDATE accounts SET invitation = $2, state = $3 WHERE account = $1",
                     [.digest(chain.user.digest), .digest(invitation), .integer(Int64(state.rawValue))])
             ])
+            // Before state 2 the case may lapse, and then the invitation is good again.
+            if present.state == .complete { try settings.note([.invitation(invitation)]) }
             return state
         }
 
@@ -163,6 +166,7 @@
                     [.digest(user.digest), .integer(Int64(state.rawValue)), .bytes(request.statement.bytes)])
             ])
             guard changed == [1] else { throw .busy }
+            try settings.note(present.invitation.map { [.invitation($0)] } ?? [])
             return state
         }
 
@@ -182,7 +186,8 @@
             guard let row = found.first else { return nil }
             return Case(
                 state: try AccountState(column: row.number(0)), chain: try row.bytes(1),
-                statement: try row.isNull(2) ? [] : try row.bytes(2), isInvited: try !row.isNull(3))
+                statement: try row.isNull(2) ? [] : try row.bytes(2),
+                invitation: try row.isNull(3) ? nil : try row.digest(3))
         }
 
         /// Binds an invitation to a user. It is good once.

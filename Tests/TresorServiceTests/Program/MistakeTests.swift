@@ -180,6 +180,35 @@
             expect(await ServerProcess.run(run), 10, "the server key is missing")
         }
 
+        /// Without the file of revocations, the database may be a backup that nobody should believe.
+        @Test func A237_aServiceDoesNotStartWithoutItsRevocations() async throws {
+            let site = try await made()
+            let run = ["run", site["clinic.db"], "--listen", "127.0.0.1:0"]
+            func start(_ options: String...) async throws -> String {
+                let server = try ServerProcess(run + options)
+                try #require(await server.says("listening"))
+                server.signal(SIGTERM)
+                let ending = await server.end()
+                #expect(ending.code == 0, "\(ending.error)")
+                return ending.error
+            }
+            #expect(try await !start().contains("restored"))
+            let log = site["revoked.log"]
+            try FileManager.default.removeItem(atPath: log)
+            expect(await ServerProcess.run(run), 10, "cannot open the file of revocations \(log): it is missing")
+            expect(
+                await ServerProcess.run(run + ["--operator", site["operator.card"]]), 64,
+                "--operator goes with --restored")
+            #expect(!FileManager.default.fileExists(atPath: log))
+            #expect(try await start("--restored").contains("\"event\":\"restored\""))
+            #expect(try await !start().contains("restored"))
+            try Data(repeating: 1, count: 1_000).write(to: URL(fileURLWithPath: log))
+            expect(await ServerProcess.run(run), 14, "it is damaged, or belongs to another service")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: log)).count == 1_000)
+            // Another place is another file.
+            expect(await ServerProcess.run(run + ["--revoked-log", site["other.log"]]), 10, "it is missing")
+        }
+
         @Test func A242_anImportShowsWhoGetsAnAccountAndAsks() async throws {
             let site = try await made()
             let clock = FixedClock()

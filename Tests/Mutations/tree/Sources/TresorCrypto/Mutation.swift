@@ -336,6 +336,18 @@ package enum Mutation: String, CaseIterable, Sendable {
     case repeatedRequest
     /// That the card that was shown is the one that is admitted.
     case shownCard
+    /// That a revocation is written down outside of the database.
+    case notedRevocation
+    /// That nobody but who has the card that an account awaits speaks for it.
+    case awaitedCard
+    /// That the operator decides about the next card of an account from a backup.
+    case operatorsCard
+    /// That an import at a service puts nobody else's card.
+    case importedCard
+    /// That an import at a service makes the wraps that go with an entry.
+    case importedWraps
+    /// That an import looks whether a service takes all entries, before it sends one.
+    case importedEntries
 
     /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
     package func passes(_ condition: Bool) -> Bool { isApplied || condition }
