@@ -219,7 +219,7 @@
 
         /// Whether a server is a standby, or begins sessions that only read. One before PostgreSQL 14 does not say so.
         private static func isReadOnly(_ connection: OpaquePointer) -> Bool {
-            ["in_hot_standby", "default_transaction_read_only"].contains { name in
+            ["in_hot_standby", "default_transaction_read_only"].contains { (name: String) in
                 PQparameterStatus(connection, name).map { String(cString: $0) } == "on"
             }
         }
