@@ -50,7 +50,7 @@
 
         /// Opens the connection if it is not open or the server closed it.
         ///
-        /// - Throws: `broken` if the server is not there.
+        /// - Throws: `broken` if no server is there; `refused` with `readOnly` if none can be written.
         func prepare() throws(PostgresFailure) {
             if let connection, Self.isAlive(connection) { return }
             close()
@@ -198,13 +198,41 @@
             return connection
         }
 
-        /// Opens a connection and sets it up.
+        /// Opens a connection to a host of the location that can be written, and sets it up.
+        ///
+        /// - Throws: `refused` with `readOnly` if hosts answer, but none can be written.
         static func connect(_ location: PostgresLocation, settings: String) throws(PostgresFailure) -> OpaquePointer {
-            // The location may overrule what stands before it.
+            var connection = try connect(location, to: "any")
+            if isReadOnly(connection) {
+                PQfinish(connection)
+                // Only now are all hosts asked: one that does not answer costs 5 seconds.
+                do throws(PostgresFailure) { connection = try connect(location, to: "read-write") } catch {
+                    throw .refused(.store(.readOnly))
+                }
+            }
+            let answer = PQexec(connection, settings)
+            defer { PQclear(answer) }
+            if PQresultStatus(answer) == PGRES_COMMAND_OK { return connection }
+            PQfinish(connection)
+            throw .broken
+        }
+
+        /// Whether a server is a standby, or begins sessions that only read. One before PostgreSQL 14 does not say so.
+        private static func isReadOnly(_ connection: OpaquePointer) -> Bool {
+            ["in_hot_standby", "default_transaction_read_only"].contains { (name: String) in
+                PQparameterStatus(connection, name).map { String(cString: $0) } == "on"
+            }
+        }
+
+        /// - Parameter target: the hosts that count, as libpq's `target_session_attrs` says it.
+        private static func connect(
+            _ location: PostgresLocation, to target: String
+        ) throws(PostgresFailure) -> OpaquePointer {
+            // The location may overrule what stands before it, and not what stands after it.
             let options = [
                 ("connect_timeout", "5"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
                 ("tcp_user_timeout", "15000"), ("fallback_application_name", "tresor-server"),
-                ("dbname", location.text),
+                ("dbname", location.text), ("target_session_attrs", target),
             ]
             let opened = withCStrings(options.map(\.0)) { keywords in
                 withCStrings(options.map(\.1)) { values in PQconnectdbParams(keywords, values, 1) }
@@ -212,13 +240,11 @@
             guard let opened else { throw .broken }
             // libpq would print what the server notices.
             _ = PQsetNoticeProcessor(opened, { _, _ in }, nil)
-            if PQstatus(opened) == CONNECTION_OK {
-                let answer = PQexec(opened, settings)
-                defer { PQclear(answer) }
-                if PQresultStatus(answer) == PGRES_COMMAND_OK { return opened }
+            guard PQstatus(opened) == CONNECTION_OK else {
+                PQfinish(opened)
+                throw .broken
             }
-            PQfinish(opened)
-            throw .broken
+            return opened
         }
 
         /// Takes in what the server said on an idle connection, and returns whether it has not closed it.

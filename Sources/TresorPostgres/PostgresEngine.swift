@@ -24,7 +24,7 @@
         /// - Parameter connectionCount: the maximum number of connections, beside one for hints; by default two for each
         ///   processor, and two.
         /// - Throws: `TresorError.store(_:)` with `inputOutput` for a server that cannot be reached or refuses this
-        ///   program.
+        ///   program, and with `readOnly` for a standby.
         package static func open(
             _ location: PostgresLocation, connectionCount: Int = 2 * Cores.count + 2
         ) async throws(TresorError) -> PostgresEngine {

@@ -30,8 +30,8 @@ public struct HTTPStore: Sendable {
     ///
     /// - Parameters:
     ///   - address: `https://HOST` or `https://HOST:PORT`; `http://` for this machine alone.
-    ///   - certificates: the path of a file with the certificates of the authorities to trust (PEM), in place of the
-    ///     system's.
+    ///   - certificates: the path of a file with the certificates of the authorities to trust (PEM), in place of those
+    ///     that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, and of the system's.
     ///   - proxy: `HOST:PORT` of a proxy that makes connections (CONNECT); `nil` for none.
     /// - Throws: ``TresorError/usage(_:)`` with `address` for another form; ``TresorError/failed(_:)`` for a file of
     ///   certificates that cannot be read.
@@ -43,17 +43,20 @@ public struct HTTPStore: Sendable {
     }
 
     /// Names a service whose id may be known.
+    ///
+    /// - Parameter report: takes what the client says beside answers and errors.
     package init(
         _ address: ServiceAddress, certificates: String?, proxy: HostAndPort?, expecting server: Hash256? = nil,
-        clock: @escaping @Sendable () -> UInt64
+        report: ServiceReport = ServiceReport(), clock: @escaping @Sendable () -> UInt64
     ) throws(TresorError) {
         #if canImport(Darwin)
             let transport = URLSessionTransport(to: address)
             guard certificates == nil, proxy == nil else { throw .unsupported }
         #else
-            let transport = try SocketTransport(to: address, certificates: certificates, proxy: proxy)
+            let transport = try SocketTransport(
+                to: address, authorities: Authorities(named: certificates), proxy: proxy)
         #endif
-        self.init(ServiceClient(over: transport, expecting: server, clock: clock))
+        self.init(ServiceClient(over: transport, expecting: server, report: report, clock: clock))
     }
 
     package init(_ service: ServiceClient) { self.service = service }

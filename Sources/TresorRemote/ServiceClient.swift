@@ -10,6 +10,7 @@ package import TresorCrypto
 /// service is busy or away for a moment: with the same request id, so that nothing is done twice.
 package final class ServiceClient: Sendable {
     private let transport: any Transport
+    private let report: ServiceReport
     private let clock: @Sendable () -> UInt64
     private let pause: @Sendable (Duration) async throws -> Void
     private let steadyClock: @Sendable () -> Duration
@@ -28,15 +29,18 @@ package final class ServiceClient: Sendable {
     ///
     /// - Parameters:
     ///   - server: the id of the service, if it is known; otherwise the service is asked for it once.
+    ///   - report: takes what the client says beside answers and errors.
     ///   - clock: gives seconds since 1970.
     ///   - pause: waits before a request is sent again.
     ///   - steadyClock: a time that never goes back; attempts end by it.
     package init(
-        over transport: any Transport, expecting server: Hash256? = nil, clock: @escaping @Sendable () -> UInt64,
+        over transport: any Transport, expecting server: Hash256? = nil, report: ServiceReport = ServiceReport(),
+        clock: @escaping @Sendable () -> UInt64,
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         steadyClock: (@Sendable () -> Duration)? = nil
     ) {
         self.transport = transport
+        self.report = report
         self.clock = clock
         self.pause = pause
         let start = ContinuousClock.now
@@ -133,16 +137,18 @@ package final class ServiceClient: Sendable {
         let request = TransportRequest(
             target: "/v1/\(operation.rawValue)", authorization: authorization?.text, body: body,
             timeout: .seconds(seconds), maximumAnswerByteCount: ServiceOperation.maximumAnswerByteCount,
-            isLongPoll: operation == .news)
+            isLongPoll: operation == .news, transfer: report.transfer)
         let answer: TransportAnswer
         do throws(TransportFailure) {
             answer = try await transport.exchange(request)
         } catch {
+            report.obstacle(error.obstacle)
             // A connection that cannot be made again after it broke is the same outage.
             guard error.isBroken || (attempts.count > 0 && error == .unreachable) else { throw error.error }
             return .later(error.error, after: .zero)
         }
         guard answer.isOfService else { throw .store(.foreign) }
+        report.obstacle(answer.status == Refusal.Status.namelessProxy.rawValue ? .namelessProxy : nil)
         if answer.status == 200 { return .answer(answer.body) }
         let refusal = try Refusal(status: answer.status, body: answer.body)
         guard refusal.status == .tooManyRequests || refusal.status == .unavailable else {
@@ -151,7 +157,7 @@ package final class ServiceClient: Sendable {
         return .later(refusal.storeError, after: .seconds(Int64(answer.retryAfter ?? 0)))
     }
 
-    /// The time that an answer may take, in seconds.
+    /// The time in which nothing may move, in seconds.
     private static func wait(of request: some ServiceRequest) -> Int {
         switch request {
         case let news as NewsRequest: 30 + Int(news.seconds)

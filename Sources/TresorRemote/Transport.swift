@@ -17,12 +17,14 @@ package struct TransportRequest: Sendable {
     /// The value of the header `Authorization`; `nil` for none.
     package let authorization: String?
     package let body: [UInt8]
-    /// The time within which the whole answer is there, counted from the connection on.
+    /// The time in which nothing may move; each byte that moves gives more (``Allowance``).
     package let timeout: Duration
     /// The maximum size of the body of the answer in bytes.
     package let maximumAnswerByteCount: Int
     /// Whether the answer may come as late as the service likes: it waits for news.
     package var isLongPoll = false
+    /// Takes how far the bodies of request and answer are.
+    package var transfer: @Sendable (Transfer) -> Void = { _ in }
 }
 
 /// One answer.
@@ -42,17 +44,26 @@ package struct TransportFailure: Error, Hashable, Sendable {
     package let error: TresorError
     /// Whether the connection broke after the request was sent, so that nobody knows whether it was done.
     package let isBroken: Bool
+    /// What stood in the way, where that is known.
+    package let obstacle: Obstacle?
 
-    init(_ error: TresorError, isBroken: Bool = false) {
+    init(_ error: TresorError, isBroken: Bool = false, _ obstacle: Obstacle? = nil) {
         self.error = error
         self.isBroken = isBroken
+        self.obstacle = obstacle
+    }
+
+    /// The failure that an obstacle is. A service that is away behind its proxy is a connection that broke.
+    init(_ obstacle: Obstacle) {
+        let isBroken = if case .away = obstacle { true } else { false }
+        self.init(.store(obstacle.fault), isBroken: isBroken, obstacle)
     }
 
     /// The connection ended before the answer did.
     static let broken = TransportFailure(.store(.unreachable), isBroken: true)
     /// There is no connection, or no answer in time.
     static let unreachable = TransportFailure(.store(.unreachable))
-    /// The certificate is not that of the address, has expired, or is signed by nobody who is trusted.
+    /// The certificate does not prove that the service has its name.
     static let certificate = TransportFailure(.store(.certificate))
     /// The answer is not that of a service.
     static let foreign = TransportFailure(.store(.foreign))

@@ -30,7 +30,8 @@ struct CommandContext: Sendable {
         let path = try invocation.places.store()
         CommandFailure.storeIs(at: path)
         if let service = try invocation.places.service() {
-            let store = try Surroundings.current.openService(service, Surroundings.current.now)
+            let store = try Surroundings.current.openService(
+                service, invocation.serviceReport, Surroundings.current.now)
             let context = CommandContext(
                 invocation: invocation, store: store, named: StoreName(Array(path.utf8)), service: store.service)
             return identifying ? try await context.identified() : context

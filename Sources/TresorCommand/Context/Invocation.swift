@@ -2,6 +2,7 @@
 
 import Tresor
 import TresorCrypto
+import TresorRemote
 import TresorStore
 
 /// The surroundings of a command, made once from its options and the environment.
@@ -43,6 +44,19 @@ struct Invocation: Sendable {
 
     func progress(_ label: String) -> Progress {
         Progress(label, options: options, environment: environment)
+    }
+
+    /// Takes what the client of a service says: an obstacle for the message of a failure, a transfer for the terminal.
+    var serviceReport: ServiceReport {
+        let obstacle = Surroundings.current.obstacle
+        let transfers = TransferProgress { [options, environment] label in
+            Progress(label, options: options, environment: environment)
+        }
+        return ServiceReport(
+            obstacle: { noted in
+                transfers.finish()
+                obstacle.note(noted)
+            }, transfer: { transfers.update($0) })
     }
 
     /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.

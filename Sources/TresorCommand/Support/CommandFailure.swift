@@ -35,8 +35,17 @@ struct CommandFailure: Error, Sendable {
     /// A failure of the library for which the command has no better words.
     init(_ error: TresorError, file: String? = nil, hints: [String] = []) {
         let words = Self.words(for: error)
-        let hints = hints.isEmpty && error == .store(.certificate) ? ["tresor … --store-ca FILE"] : hints
+        let hints = hints.isEmpty && Self.isForAnAuthority(error) ? ["tresor … --store-ca FILE"] : hints
         self.init(of: error, file.map { "\(DisplayText.quoted($0)): \(words)" } ?? words, hints: hints, file: file)
+    }
+
+    /// Whether another authority may vouch for the service.
+    private static func isForAnAuthority(_ error: TresorError) -> Bool {
+        guard error == .store(.certificate) else { return false }
+        return switch Surroundings.current.obstacle.value {
+        case nil, .certificate(.authority): true
+        default: false
+        }
     }
 
     static func usage(_ message: String, hints: [String] = []) -> CommandFailure {
@@ -77,7 +86,9 @@ struct CommandFailure: Error, Sendable {
         case .waiting: "you are not approved, or not admitted, yet; run the same command again later"
         case .store(.full) where storePlace.withLock({ $0.isService }):
             "the store\(storePlace.withLock { $0.text }) has no room left for you; ask its operator about your quota"
-        case .store(let fault): "the store\(storePlace.withLock { $0.text }) failed: \(fault.rawValue)"
+        case .store(let fault):
+            "the store\(storePlace.withLock { $0.text }) failed: "
+                + (Surroundings.current.obstacle.value.flatMap { $0.fault == fault ? $0.words : nil } ?? fault.rawValue)
         case .unsupported: "made by a newer version, or not built yet"
         case .usage(let misuse): misuse.rawValue
         case .cancelled: interrupted

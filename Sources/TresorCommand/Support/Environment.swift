@@ -8,7 +8,8 @@ import Tresor
     import Glibc
 #endif
 
-/// The variables the program knows; it reads no others. An empty one counts as absent.
+/// The variables the program knows, beside those of the authorities that TresorRemote trusts; it reads no others. An
+/// empty one counts as absent.
 struct Environment: Sendable {
     var home: String?
     var store: String?

@@ -69,14 +69,19 @@ struct ServiceLocation: Sendable, Equatable {
     /// Makes the store of the service. Nothing is sent yet.
     ///
     /// - Throws: 1 for a file of certificates that cannot be read.
-    func open(clock: @escaping @Sendable () -> UInt64) throws(CommandFailure) -> HTTPStore {
+    func open(
+        report: ServiceReport, clock: @escaping @Sendable () -> UInt64
+    ) throws(CommandFailure) -> HTTPStore {
         do throws(TresorError) {
-            return try HTTPStore(address, certificates: certificates, proxy: proxy, clock: clock)
+            return try HTTPStore(address, certificates: certificates, proxy: proxy, report: report, clock: clock)
         } catch {
-            guard let certificates, error == .failed(.inputOutput) else { throw CommandFailure(error) }
+            guard let file = Authorities(named: certificates).file, error == .failed(.inputOutput) else {
+                throw CommandFailure(error)
+            }
             throw CommandFailure(
-                of: error, "\(DisplayText.quoted(certificates)) has no certificates that you can read (PEM)",
-                hints: ["tresor … {--store-ca} --store-ca FILE"], file: certificates)
+                of: error, "\(DisplayText.quoted(file)) has no certificates that you can read (PEM)",
+                hints: ["tresor … {--store-ca} --store-ca FILE"]
+                    + (certificates == nil ? ["unset SSL_CERT_FILE"] : []), file: file)
         }
     }
 }

@@ -28,10 +28,9 @@ struct Surroundings: Sendable {
         (path, creating) async throws(TresorError) in try await SQLiteStore.open(at: path, creating: creating)
     }
     /// Opens the store of a service, which signs requests by a clock.
-    var openService: @Sendable (ServiceLocation, @escaping @Sendable () -> UInt64) throws(CommandFailure) -> HTTPStore =
-        {
-            (service, clock) throws(CommandFailure) in try service.open(clock: clock)
-        }
+    var openService:
+        @Sendable (ServiceLocation, ServiceReport, @escaping @Sendable () -> UInt64) throws(CommandFailure) -> HTTPStore =
+            { (service, report, clock) throws(CommandFailure) in try service.open(report: report, clock: clock) }
     /// The clock, in seconds since 1970.
     var now: @Sendable () -> UInt64 = { UInt64(max(0, time(nil))) }
     /// How a change of the key slots waits for that of another process.
@@ -39,6 +38,7 @@ struct Surroundings: Sendable {
     /// The words of this run, from which ``HintCompletion`` makes hints.
     let words = Words()
     let introduction = Introduction()
+    let obstacle = LastObstacle()
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])

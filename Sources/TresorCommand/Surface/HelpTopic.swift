@@ -55,6 +55,8 @@ enum HelpTopic: String, CaseIterable, Sendable {
           TRESOR_PASSWORD_COMMAND    run by sh; its output is the password, within 30 seconds; it may ask at the terminal
           XDG_DATA_HOME              directory of identity, pins, heads and the default store (absolute paths only)
           XDG_STATE_HOME             directory of the device share of a trusted device (absolute paths only)
+          SSL_CERT_FILE              file with the certificates of authorities (PEM), without --store-ca
+          SSL_CERT_DIR               directories with one file for each, hashed; also in place of the system's
           NO_COLOR, TERM             no bold text if set, or dumb
 
         TRESOR_PASSWORD is refused: other processes can read environment variables.

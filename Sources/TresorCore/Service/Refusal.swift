@@ -19,6 +19,8 @@ package struct Refusal: Error, Hashable, Sendable {
         case misdirected = 421
         case tooManyRequests = 429
         case headersTooLarge = 431
+        /// The proxy before the service does not say who asks.
+        case namelessProxy = 500
         case unavailable = 503
         case full = 507
     }

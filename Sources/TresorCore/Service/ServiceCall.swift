@@ -16,7 +16,7 @@ package protocol ServiceHandler: Sendable {
     /// Notes that a source sent something that proves nothing: a body that hardly came.
     func noteFailure(of source: [UInt8])
 
-    /// Whether the service can answer: its database does.
+    /// Whether the service can do its work: its database can be written.
     func isHealthy() async -> Bool
 }
 

@@ -2,23 +2,27 @@
 
 package import TresorCrypto
 
-/// The head of an answer in HTTP/1.1, read strictly: what a service of this release writes, and what a proxy may add.
+/// The head of an answer in HTTP/1, read strictly: what a service of this release writes, and what a proxy may write or
+/// add.
 ///
-/// The length of the body stands in one `Content-Length`. There is no chunked body, no folded line, no bare line feed
-/// and no interim answer, so that no two readers can differ about where an answer ends.
+/// There is no folded line and no bare line feed. ``obstacle`` says whether the answer is that of a service: then the
+/// length of its body stands in one `Content-Length`, so that no two readers can differ about where it ends.
 package struct AnswerHead: Hashable, Sendable {
-    /// The maximum size of a head in bytes, with the empty line: 16 KiB.
-    package static let maximumByteCount = 16 << 10
-    /// The maximum number of headers, and the maximum size of one line in bytes.
-    static let maximumHeaderCount = 32
-    static let maximumLineByteCount = 4 << 10
+    /// The maximum size in bytes of all heads of an answer: 64 headers of 8 KiB, and as much again for one.
+    package static let maximumByteCount = 65 * 8 << 10
 
-    /// 200 to 599.
+    /// 100 to 599.
     package let status: Int
+    /// Whether the version is 1.1.
+    let isCurrent: Bool
     /// The size of the body in bytes; `nil` where the head has none.
     package let length: Int?
     /// The header `Content-Type`; `nil` for none.
     package let type: String?
+    /// The header `Location`; `nil` for none.
+    let location: String?
+    /// What the bytes of the body are if not the body; `nil` for the body.
+    let change: Obstacle.Change?
     /// The header `Date`, in seconds since 1970; `nil` for none, and for another form.
     package let date: UInt64?
     /// The header `Retry-After` in seconds; `nil` for none, and for another form.
@@ -28,17 +32,33 @@ package struct AnswerHead: Hashable, Sendable {
 
     /// Reads a whole head, with the empty line at its end. Takes any bytes.
     ///
-    /// - Parameter isOfProxy: whether it answers a CONNECT: many proxies do so in HTTP/1.0.
     /// - Throws: ``TresorError/altered``.
-    package init(_ bytes: [UInt8], isOfProxy: Bool = false) throws(TresorError) {
+    package init(_ bytes: [UInt8]) throws(TresorError) {
         var lines = try Self.lines(of: bytes)[...]
-        guard let first = lines.popFirst(), lines.count <= Self.maximumHeaderCount else { throw .altered }
-        status = try Self.status(first, isOfProxy)
+        guard let first = lines.popFirst() else { throw .altered }
+        (status, isCurrent) = try Self.status(first)
         var headers = Headers()
         for line in lines { try headers.read(line) }
         (type, length, isLast) = (headers.type, headers.length, headers.isLast)
+        (location, change) = (headers.location, headers.change)
         date = headers.date.flatMap { HTTPDate.seconds($0) }
         retryAfter = headers.retryAfter.flatMap { Self.number($0) }.flatMap { UInt32(exactly: $0) }
+    }
+
+    /// Whether another answer follows, which is the one that counts.
+    var isInterim: Bool { (100...199).contains(status) && status != 101 }
+
+    /// What the answer is instead of that of a service; `nil` for that of a service.
+    package var obstacle: Obstacle? {
+        guard type == MediaType.text else {
+            switch status {
+            case 502...504: return .away(status: status)
+            case 300...399: return .redirect(to: location ?? "")
+            default: return .page(status: status)
+            }
+        }
+        guard isCurrent else { return .changed(.older) }
+        return change.map { .changed($0) } ?? (length == nil ? .changed(.withoutLength) : nil)
     }
 
     /// Finds the end of a head: the offset after the first empty line; `nil` if there is none yet.
@@ -67,7 +87,7 @@ package struct AnswerHead: Hashable, Sendable {
         var start = 0
         while start < bytes.count - 2 {
             guard let end = bytes[start...].firstIndex(of: carriageReturn), bytes[end + 1] == lineFeed,
-                end - start <= maximumLineByteCount, isText(bytes[start..<end])
+                isText(bytes[start..<end])
             else { throw .altered }
             lines.append(bytes[start..<end])
             start = end + 2
@@ -80,14 +100,14 @@ package struct AnswerHead: Hashable, Sendable {
         line.allSatisfy { (0x20...0x7e).contains($0) || $0 == 0x09 }
     }
 
-    /// `HTTP/1.1`, a blank, three digits, and perhaps a blank and words. An interim answer (1xx) is refused.
-    private static func status(_ line: ArraySlice<UInt8>, _ isOfProxy: Bool) throws(TresorError) -> Int {
-        let version = isOfProxy && line.starts(with: "HTTP/1.0 ".utf8) ? "HTTP/1.0 ".utf8 : "HTTP/1.1 ".utf8
-        let rest = line.dropFirst(version.count)
-        guard line.starts(with: version), let status = number(rest.prefix(3)), (200...599).contains(status),
-            rest.count == 3 || rest[rest.startIndex + 3] == UInt8(ascii: " ")
+    /// `HTTP/1.1` or `HTTP/1.0`, a blank, three digits, and perhaps a blank and words.
+    private static func status(_ line: ArraySlice<UInt8>) throws(TresorError) -> (Int, isCurrent: Bool) {
+        let isCurrent = line.starts(with: "HTTP/1.1 ".utf8)
+        let rest = line.dropFirst("HTTP/1.1 ".utf8.count)
+        guard isCurrent || line.starts(with: "HTTP/1.0 ".utf8), let status = number(rest.prefix(3)),
+            (100...599).contains(status), rest.count == 3 || rest[rest.startIndex + 3] == UInt8(ascii: " ")
         else { throw .altered }
-        return status
+        return (status, isCurrent)
     }
 
     /// Decimal digits in their one form: no sign, no leading zero, at most ten of them.
@@ -108,14 +128,16 @@ package struct AnswerHead: Hashable, Sendable {
 private struct Headers {
     var length: Int?
     var type: String?
+    var location: String?
+    var change: Obstacle.Change?
     var date: ArraySlice<UInt8>?
     var retryAfter: ArraySlice<UInt8>?
     var isLast = false
     private var names: Set<String> = []
 
-    private static let single: Set = ["content-length", "content-type", "date", "retry-after", "connection"]
-    /// The headers that would make the bytes of the body something else than the body.
-    private static let refused: Set = ["transfer-encoding", "content-encoding", "trailer", "upgrade"]
+    private static let single: Set = [
+        "content-length", "content-type", "date", "retry-after", "connection", "location", "content-encoding",
+    ]
 
     /// Reads `NAME: VALUE`.
     mutating func read(_ line: ArraySlice<UInt8>) throws(TresorError) {
@@ -123,9 +145,7 @@ private struct Headers {
             line[..<colon].allSatisfy(Self.isNameCharacter)
         else { throw .altered }
         let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-        guard !Self.refused.contains(name), !Self.single.contains(name) || names.insert(name).inserted else {
-            throw .altered
-        }
+        guard !Self.single.contains(name) || names.insert(name).inserted else { throw .altered }
         try take(name, Self.trimmed(line[(colon + 1)...]))
     }
 
@@ -135,6 +155,9 @@ private struct Headers {
             guard let number = AnswerHead.number(value) else { throw .altered }
             length = number
         case "content-type": type = String(decoding: value, as: UTF8.self).lowercased()
+        case "location": location = String(decoding: value, as: UTF8.self)
+        case "transfer-encoding": change = .chunked
+        case "content-encoding": change = change ?? .compressed
         case "date": date = value
         case "retry-after": retryAfter = value
         case "connection": isLast = String(decoding: value, as: UTF8.self).lowercased() != "keep-alive"

@@ -13,8 +13,10 @@
             let deadline = ContinuousClock.now + .seconds(5)
             let address = route.address
             let end = HostAndPort(host: address.host, port: address.port)
+            let place = route.proxy ?? end
             let socket = try Socket.connect(
-                to: route.proxy ?? end, onlyLoopback: !address.isSecure, until: deadline, for: exchange)
+                to: place, as: Obstacle.Place(host: place.host, isProxy: route.proxy != nil),
+                onlyLoopback: !address.isSecure, until: deadline, for: exchange)
             self.socket = socket
             do throws(TransportFailure) {
                 if route.proxy != nil { try Self.tunnel(through: socket, to: end, until: deadline) }
@@ -35,10 +37,14 @@
         ) throws(TransportFailure) {
             try socket.send(Array("CONNECT \(end.text) HTTP/1.1\r\nHost: \(end.text)\r\n\r\n".utf8), until: deadline)
             var bytes: [UInt8] = []
-            let head = try AnswerReader.head(&bytes, isOfProxy: true) { () throws(TransportFailure) in
+            let head = try AnswerReader.head(&bytes) { () throws(TransportFailure) in
                 try socket.receive(until: deadline)
             }
-            guard (200...299).contains(head.status), bytes.isEmpty else { throw .foreign }
+            switch head.status {
+            case 200...299: guard bytes.isEmpty else { throw .foreign }
+            case 502...504: throw TransportFailure(.away(status: head.status))
+            default: throw TransportFailure(.refusedByProxy(status: head.status))
+            }
         }
 
         /// Sends a request and reads its answer.
@@ -47,23 +53,54 @@
         func exchange(
             _ request: TransportRequest, host: String
         ) throws(TransportFailure) -> (answer: TransportAnswer, isReusable: Bool) {
-            let deadline = ContinuousClock.now + request.timeout
+            var allowance = Allowance(request.timeout, from: .now)
+            let (head, body, rest): (AnswerHead, [UInt8], [UInt8])
             do throws(TransportFailure) {
-                try send(Self.head(of: request, host: host), until: deadline)
-                try send(request.body, until: deadline)
+                try send(request, host: host, by: &allowance)
+                (head, body, rest) = try receive(request, by: &allowance)
+            } catch {
+                throw error == .unreachable ? TransportFailure(.slow) : error
+            }
+            let answer = TransportAnswer(
+                status: head.status, isOfService: head.type == MediaType.text, date: head.date,
+                retryAfter: head.retryAfter, body: body)
+            return (answer, !head.isLast && rest.isEmpty)
+        }
+
+        private func send(
+            _ request: TransportRequest, host: String, by allowance: inout Allowance
+        ) throws(TransportFailure) {
+            let body = request.body
+            do throws(TransportFailure) {
+                try send(Self.head(of: request, host: host), until: allowance.deadline)
+                for start in stride(from: 0, to: body.count, by: Self.pieceByteCount) {
+                    let piece = body[start..<min(start + Self.pieceByteCount, body.count)]
+                    try send(Array(piece), until: allowance.deadline)
+                    allowance.moved(piece.count)
+                    request.transfer(Transfer(isSent: true, byteCount: piece.endIndex, total: body.count))
+                }
             } catch {
                 // A server that refuses a request early closes the connection; its refusal may be here already.
                 guard error == .broken else { throw error }
             }
+        }
+
+        private func receive(
+            _ request: TransportRequest, by allowance: inout Allowance
+        ) throws(TransportFailure) -> (AnswerHead, body: [UInt8], rest: [UInt8]) {
             var bytes: [UInt8] = []
             let (head, body) = try AnswerReader.answer(
-                &bytes, maximumByteCount: request.maximumAnswerByteCount
-            ) { () throws(TransportFailure) in try receive(until: deadline) }
-            let answer = TransportAnswer(
-                status: head.status, isOfService: head.type == MediaType.text, date: head.date,
-                retryAfter: head.retryAfter, body: body)
-            return (answer, !head.isLast && bytes.isEmpty)
+                &bytes, maximumByteCount: request.maximumAnswerByteCount,
+                report: { request.transfer(Transfer(isSent: false, byteCount: $0, total: $1)) }
+            ) { () throws(TransportFailure) in
+                let more = try receive(until: allowance.deadline)
+                allowance.moved(more.count)
+                return more
+            }
+            return (head, body, bytes)
         }
+
+        private static let pieceByteCount = 16 << 10
 
         private static func head(of request: TransportRequest, host: String) -> [UInt8] {
             var lines = ["POST \(request.target) HTTP/1.1", "Host: \(host)"]

@@ -33,21 +33,24 @@
         /// Connects to the first address of a host that answers.
         ///
         /// - Parameters:
+        ///   - name: the host in the words of a failure.
         ///   - onlyLoopback: whether only addresses of this machine are tried.
         ///   - exchange: can shut down the connection from its beginning on.
         static func connect(
-            to place: HostAndPort, onlyLoopback: Bool, until deadline: Deadline, for exchange: ExchangeControl
+            to place: HostAndPort, as name: Obstacle.Place, onlyLoopback: Bool, until deadline: Deadline,
+            for exchange: ExchangeControl
         ) throws(TransportFailure) -> Socket {
-            let addresses = Resolver.addresses(of: place, until: deadline)
+            let addresses = Resolver.addresses(of: place, until: deadline).filter { !onlyLoopback || $0.isLoopback }
             guard !exchange.isCancelled else { throw .cancelled }
-            return try connect(
-                to: addresses.filter { !onlyLoopback || $0.isLoopback }, until: deadline, for: exchange)
+            guard !addresses.isEmpty else { throw TransportFailure(.noAddress(name)) }
+            return try connect(to: SocketAddress.alternating(addresses), of: name, until: deadline, for: exchange)
         }
 
         /// Connects to the first of several addresses that answers: each has a quarter of a second before the next one
         /// is tried too.
         static func connect(
-            to addresses: [SocketAddress], until deadline: Deadline, for exchange: ExchangeControl
+            to addresses: [SocketAddress], of name: Obstacle.Place, until deadline: Deadline,
+            for exchange: ExchangeControl
         ) throws(TransportFailure) -> Socket {
             var rest = addresses[...]
             var racing: [Socket] = []
@@ -64,7 +67,7 @@
                 guard .now < deadline else { break }
                 racing = racing.indices.filter { !ended.contains($0) }.map { racing[$0] }
             }
-            throw .unreachable
+            throw TransportFailure(.noConnection(name, addressCount: addresses.count - rest.count))
         }
 
         /// A socket that connects, or is connected; `nil` for an address that cannot be tried.
@@ -99,15 +102,21 @@
         ///
         /// - Returns: whether it is connected, or on its way.
         private func begin(_ address: SocketAddress) -> Bool {
-            var on: Int32 = 1
-            setsockopt(
-                descriptor.number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+            set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1)
+            // What nobody acknowledges for 30 seconds, and a peer that has gone, end the connection.
+            let options = [(TCP_NODELAY, 1), (TCP_KEEPIDLE, 15), (TCP_KEEPINTVL, 5), (TCP_USER_TIMEOUT, 30_000)]
+            for (option, value) in options { set(option, of: Int32(IPPROTO_TCP), to: Int32(value)) }
             let result = address.bytes.withUnsafeBytes { bytes in
                 systemConnect(
                     descriptor.number, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
                     socklen_t(bytes.count))
             }
             return result == 0 || errno == EINPROGRESS || errno == EINTR
+        }
+
+        private func set(_ option: Int32, of level: Int32, to value: Int32) {
+            var value = value
+            setsockopt(descriptor.number, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
         }
 
         /// The error of a connection that was begun; 0 for none.
@@ -194,6 +203,21 @@
             case AF_INET6: bytes.count >= 24 && bytes[8..<23].allSatisfy { $0 == 0 } && bytes[23] == 1
             default: false
             }
+        }
+    }
+
+    extension SocketAddress {
+        /// Addresses in an order in which the families take turns (RFC 8305 §4), so that one family without a way costs
+        /// one wait.
+        static func alternating(_ addresses: [SocketAddress]) -> [SocketAddress] {
+            let family = addresses.first?.family
+            var parts = (addresses.filter { $0.family == family }[...], addresses.filter { $0.family != family }[...])
+            var turns: [SocketAddress] = []
+            while turns.count < addresses.count {
+                if let next = parts.0.popFirst() { turns.append(next) }
+                if let next = parts.1.popFirst() { turns.append(next) }
+            }
+            return turns
         }
     }
 

@@ -14,18 +14,17 @@
         private let idle = Mutex<Connection?>(nil)
 
         /// - Parameters:
-        ///   - certificates: the path of a file with the certificates of the trusted authorities (PEM); `nil` for the
-        ///     system's.
+        ///   - authorities: where the certificates of the trusted authorities are.
         ///   - proxy: the proxy to go through.
         /// - Throws: ``TresorError/failed(_:)`` for a file that cannot be read or has no certificates;
         ///   ``TresorError/usage(_:)`` for a proxy in front of this machine.
         package init(
-            to address: ServiceAddress, certificates: String?, proxy: HostAndPort?
+            to address: ServiceAddress, authorities: Authorities, proxy: HostAndPort?
         ) throws(TresorError) {
             guard address.isSecure || proxy == nil else { throw .usage(.address) }
             route = Route(
                 address: address, proxy: proxy,
-                context: address.isSecure ? try TLSContext(certificates: certificates) : nil)
+                context: address.isSecure ? try TLSContext(authorities) : nil)
         }
 
         package func exchange(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
@@ -73,7 +72,12 @@
                 try control.use(kept.socket)
                 return kept
             }
-            return try Connection(to: route, for: control)
+            do throws(TransportFailure) { return try Connection(to: route, for: control) } catch {
+                guard case .certificate(.authority)? = error.obstacle, route.context?.trustBundle() == true else {
+                    throw error
+                }
+                return try Connection(to: route, for: control)
+            }
         }
     }
 #endif

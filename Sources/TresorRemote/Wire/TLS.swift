@@ -2,19 +2,27 @@
 
 #if !canImport(Darwin)
     import Copenssl
+    import Synchronization
     import TresorCrypto
 
     /// The settings that all TLS connections of a store share: TLS 1.3 alone, and the authorities that are trusted.
     final class TLSContext: Sendable {
-        /// OpenSSL counts who uses a context, and locks it itself. It is not changed after it was made.
+        /// OpenSSL counts who uses a context, and locks it and its certificates itself.
         fileprivate nonisolated(unsafe) let pointer: OpaquePointer
+        private let authorities: Authorities
+        private let bundle = Mutex(Bundle())
 
-        /// Makes a context.
+        /// The bundle that was read, if any was looked for.
+        private struct Bundle {
+            var isSought = false
+            var path: String?
+        }
+
+        /// Makes a context. It reads no bundle yet.
         ///
-        /// - Parameter certificates: the path of a file with the certificates of the authorities (PEM); `nil` for the
-        ///   system's directory. The system's one file with all of them is never read: that takes 50 ms.
         /// - Throws: ``TresorError/failed(_:)``, also for a file without certificates.
-        init(certificates: String?) throws(TresorError) {
+        init(_ authorities: Authorities) throws(TresorError) {
+            self.authorities = authorities
             // A configuration file of OpenSSL can load code.
             guard OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1,
                 let made = SSL_CTX_new(TLS_client_method())
@@ -25,14 +33,28 @@
                 throw .failed(.library)
             }
             let isTrusting =
-                if let certificates {
-                    SSL_CTX_load_verify_file(made, certificates) == 1
-                } else {
-                    SSL_CTX_load_verify_dir(made, X509_get_default_cert_dir()) == 1
-                }
+                (authorities.file.map { SSL_CTX_load_verify_file(made, $0) == 1 } ?? true)
+                && (authorities.directory.map { SSL_CTX_load_verify_dir(made, $0) == 1 } ?? true)
             ERR_clear_error()
             guard isTrusting else { throw .failed(.inputOutput) }
         }
+
+        /// Trusts the first bundle that can be read, too.
+        ///
+        /// - Returns: whether there is one.
+        func trustBundle() -> Bool {
+            bundle.withLock { bundle in
+                if !bundle.isSought {
+                    bundle.isSought = true
+                    bundle.path = authorities.bundles.first { SSL_CTX_load_verify_file(pointer, $0) == 1 }
+                    ERR_clear_error()
+                }
+                return bundle.path != nil
+            }
+        }
+
+        /// The files and directories whose certificates are trusted.
+        var places: [String] { authorities.places(bundle.withLock { $0.path }) }
 
         deinit { SSL_CTX_free(pointer) }
     }
@@ -57,6 +79,9 @@
             SSL_set_bio(connection, incoming, outgoing)
             (self.socket, self.connection, self.incoming, self.outgoing) = (socket, connection, incoming, outgoing)
             try name(host)
+            let note = CertificateNote(host: host, in: context)
+            note.watch(connection)
+            defer { note.leave(connection) }
             SSL_set_connect_state(connection)
             do throws(TransportFailure) {
                 while true {
@@ -66,7 +91,9 @@
                     try feed(after: result, until: deadline)
                 }
             } catch {
-                guard SSL_get_verify_result(connection) == X509_V_OK else { throw .certificate }
+                guard SSL_get_verify_result(connection) == X509_V_OK else {
+                    throw note.fault.map { TransportFailure(.certificate($0)) } ?? .certificate
+                }
                 throw error == .broken ? .unreachable : error
             }
         }
@@ -102,9 +129,11 @@
 
         /// Gives OpenSSL what the socket has, if that is what it waits for.
         private func feed(after result: Int32, until deadline: Deadline) throws(TransportFailure) {
-            guard SSL_get_error(connection, result) == SSL_ERROR_WANT_READ else {
+            let reason = SSL_get_error(connection, result)
+            guard reason == SSL_ERROR_WANT_READ else {
                 ERR_clear_error()
-                throw .broken
+                let isForeign = reason == SSL_ERROR_SSL && SSL_is_init_finished(connection) == 0
+                throw isForeign ? TransportFailure(.noTLS) : .broken
             }
             let bytes = try socket.receive(until: deadline)
             guard !bytes.isEmpty else { throw .broken }

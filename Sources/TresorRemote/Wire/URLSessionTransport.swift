@@ -33,6 +33,9 @@
                 throw .foreign
             }
             func header(_ name: String) -> String? { response.value(forHTTPHeaderField: name) }
+            if (502...504).contains(response.statusCode), header("Content-Type") != MediaType.text {
+                throw TransportFailure(.away(status: response.statusCode))
+            }
             return TransportAnswer(
                 status: response.statusCode, isOfService: header("Content-Type") == MediaType.text,
                 date: header("Date").flatMap { HTTPDate.seconds($0.utf8) },

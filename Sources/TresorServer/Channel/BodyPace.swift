@@ -3,33 +3,30 @@
 #if Server
     import NIOCore
 
-    /// The pace of one body (SPEC §18.3): so many bytes in each span of time, and the whole in its time.
+    /// The pace of one body, of a request or of an answer (SPEC §18.3): so many bytes in each span of time.
     ///
     /// It has no clock: its user looks each time that a span has passed.
     struct BodyPace: Sendable {
-        private let limits: ServerLimits
-        /// The time that is left.
-        private var rest: TimeAmount
-        /// The bytes that had come at the last look.
+        /// The time until the next look.
+        let span: TimeAmount
+        /// The bytes that move in each span.
+        private let spanByteCount: Int
+        /// The bytes that had moved at the last look.
         private var byteCount = 0
 
-        init(_ limits: ServerLimits) {
-            self.limits = limits
-            rest = limits.body
+        init(_ spanByteCount: Int, in span: TimeAmount) {
+            self.span = span
+            self.spanByteCount = spanByteCount
         }
 
-        /// The time until the next look.
-        var span: TimeAmount { min(limits.span, rest) }
-
-        /// Looks at a body that is not there yet, after a span.
+        /// Looks at a body that has not wholly moved yet, after a span.
         ///
-        /// - Parameter byteCount: the bytes of it that have come.
-        /// - Returns: whether it is read on.
+        /// - Parameter byteCount: the bytes of it that have moved.
+        /// - Returns: whether it goes on.
         mutating func isKept(by byteCount: Int) -> Bool {
-            rest = rest - span
             let growth = byteCount - self.byteCount
             self.byteCount = byteCount
-            return rest > .zero && growth >= limits.spanByteCount
+            return growth >= spanByteCount
         }
     }
 #endif

@@ -17,6 +17,10 @@
         /// The bytes of room that it has.
         private var room = 0
         var isAnswered = false
+        /// Whether it is over: its answer is written, or it was cut.
+        var isDone = false
+        /// The bytes of the answer that the system has taken.
+        var sentByteCount = 0
         private var body: [UInt8] = []
         /// The bytes of the body that have come.
         private(set) var byteCount = 0

@@ -152,6 +152,8 @@
         static let malformed = Refusal(.invalid, .failed(.other))
         /// The refusal of headers that are too many or too long: 431.
         static let headersTooLarge = Refusal(.headersTooLarge, .failed(.other))
+        /// The refusal of a request whose proxy does not say who asks: 500.
+        static let namelessProxy = Refusal(.namelessProxy, .failed(.other))
         /// The refusal of another method: 405.
         static let method = Refusal(.method, .failed(.other))
     }

@@ -41,6 +41,8 @@
         private var pace: BodyPace
         private var closesAfterAnswer = false
         private var isInputClosed = false
+        /// Why the connection ends before the head that has to come; `nil` as long as it does not.
+        private var headCut: Cut?
         /// Whether a wait for news ends with what it has.
         private var endsWaits = false
         /// Whether the channel asked for bytes while a head was judged.
@@ -50,7 +52,7 @@
         init(responder: Responder) {
             self.responder = responder
             exchange = Exchange(source: [], budget: responder.bodies)
-            pace = BodyPace(responder.limits)
+            pace = responder.limits.body
         }
 
         func handlerAdded(context: ChannelHandlerContext) {
@@ -116,7 +118,7 @@
             case .judging where exchange.isWhole: closesAfterAnswer = true
             case .answering: closesAfterAnswer = true
             case .waiting, .judging, .reading: refuse(error == .headerOverflow ? .headersTooLarge : .malformed)
-            case .closing: break
+            case .closing: cutHead()
             }
         }
 
@@ -135,7 +137,10 @@
             switch state {
             case .judging where exchange.isWhole: endWaits()
             case .answering: endWaits()
-            case .waiting, .judging, .reading, .closing: close()
+            case .waiting:
+                headCut = .left
+                close()
+            case .judging, .reading, .closing: close()
             }
         }
 
@@ -157,7 +162,10 @@
     extension RequestHandler {
         private func wait() {
             state = .waiting
-            start(responder.limits.head) { $0.close() }
+            start(responder.limits.head) { handler in
+                handler.headCut = .slow
+                handler.close()
+            }
         }
 
         private func begin(_ head: HTTPRequestHead) {
@@ -210,19 +218,36 @@
         private func readBody() {
             if exchange.isWhole { return answer() }
             state = .reading
-            pace = BodyPace(responder.limits)
+            pace = responder.limits.body
             watch()
         }
 
-        /// Ends a body that hardly comes, which counts as a failure of its source.
+        /// Ends a body that hardly moves. One that hardly comes counts as a failure of its source.
         private func watch() {
             start(pace.span) { handler in
-                guard handler.pace.isKept(by: handler.exchange.byteCount) else {
-                    handler.responder.noteFailure(of: handler.exchange.source)
+                let exchange = handler.exchange
+                let moved = exchange.isAnswered ? exchange.sentByteCount : exchange.byteCount
+                guard handler.pace.isKept(by: moved) else {
+                    if !exchange.isAnswered { handler.responder.noteFailure(of: exchange.source) }
+                    handler.cut(.slow)
                     return handler.close()
                 }
                 handler.watch()
             }
+        }
+
+        /// Reports that the request ends without all of its answer, once.
+        private func cut(_ cause: Cut) {
+            guard exchange.head != nil, !exchange.isDone else { return }
+            exchange.isDone = true
+            responder.report.cut(exchange, cause)
+        }
+
+        /// Reports a head of which the parser had a part when the connection ended.
+        private func cutHead() {
+            guard let cause = headCut else { return }
+            headCut = nil
+            responder.report.cut(Exchange(source: source ?? [], budget: responder.bodies), cause)
         }
 
         /// Has a whole request answered.
@@ -272,21 +297,36 @@
             let head = HTTPResponseHead(
                 version: .http1_1, status: HTTPResponseStatus(statusCode: reply.status),
                 headers: reply.headers(isLast: isLast))
-            start(responder.limits.answer) { $0.close() }
+            pace = responder.limits.answer
+            watch()
             context.write(wrapOutboundOut(.head(head)), promise: nil)
-            if !reply.body.isEmpty {
-                context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: reply.body)))), promise: nil)
-            }
+            write(body: ByteBuffer(bytes: reply.body))
             let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
             let end = context.eventLoop.makePromise(of: Void.self)
             end.futureResult.whenComplete { bound.value.written($0, isLast: isLast) }
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: end)
         }
 
+        /// Writes a body in pieces, so that the pace of the client is seen.
+        private func write(body: ByteBuffer) {
+            guard let context else { return }
+            let bound = NIOLoopBound(exchange, eventLoop: context.eventLoop)
+            var body = body
+            while let piece = body.readSlice(length: min(body.readableBytes, 64 << 10)), piece.readableBytes > 0 {
+                let taken = context.eventLoop.makePromise(of: Void.self)
+                taken.futureResult.whenSuccess { bound.value.sentByteCount += piece.readableBytes }
+                context.write(wrapOutboundOut(.body(.byteBuffer(piece))), promise: taken)
+            }
+        }
+
         private func written(_ result: Result<Void, any Error>, isLast: Bool) {
             guard case .answering = state else { return }
             exchange.giveBack()
-            guard case .success = result else { return close() }
+            guard case .success = result else {
+                cut(.left)
+                return close()
+            }
+            exchange.isDone = true
             guard isLast || closesAfterAnswer else { return wait() }
             leave()
         }
@@ -307,6 +347,7 @@
 
         /// Lets go of what the connection holds.
         private func end() {
+            cut(.left)
             if task == nil { exchange.giveBack() }
             if exchange.isLongPoll { task?.cancel() }
             if let source {

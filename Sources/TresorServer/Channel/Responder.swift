@@ -60,7 +60,7 @@
         /// - Throws: the refusal of a request whose proxy names none.
         func source(of head: AcceptedHead, on connection: [UInt8]) throws(Refusal) -> [UInt8] {
             guard isBehindProxy, case .operation = head.route else { return connection }
-            guard let text = head.forwardedFor, let source = SourceAddress.bytes(text) else { throw .malformed }
+            guard let text = head.forwardedFor, let source = SourceAddress.bytes(text) else { throw .namelessProxy }
             return source
         }
 

@@ -7,13 +7,10 @@
     struct ServerLimits: Sendable {
         /// The time from the beginning of a connection, or from an answer, to the end of the next head.
         var head = TimeAmount.seconds(10)
-        /// The time in which a body comes.
-        var body = TimeAmount.seconds(30)
-        /// The bytes of a body that come in each span of time: 8 KiB a second.
-        var span = TimeAmount.seconds(10)
-        var spanByteCount = 80 << 10
-        /// The time in which a client takes an answer.
-        var answer = TimeAmount.seconds(60)
+        /// The pace at which a body comes: 8 KiB a second.
+        var body = BodyPace(80 << 10, in: .seconds(10))
+        /// The pace at which a client takes an answer: the same, over spans that a full buffer of the system may take.
+        var answer = BodyPace(480 << 10, in: .seconds(60))
         /// The time for which the bytes of a refused client are read and dropped, so that it sees the refusal.
         var farewell = TimeAmount.seconds(2)
         /// The time in which the database answers a question for its health.

@@ -98,12 +98,14 @@
         /// - Throws: ``ServerFailure``.
         func open(creating: Bool, migrating: Bool = true) async throws(ServerFailure) -> any SQLEngine {
             let place = try place()
+            var isOpen = false
             do throws(TresorError) {
                 let engine: any SQLEngine
                 switch place {
                 case .sqlite(let path): engine = try await SQLiteEngine.open(at: path, creating: creating)
                 case .postgres(let location): engine = try await PostgresEngine.open(location)
                 }
+                isOpen = true
                 let version = try await Schema.version(of: engine)
                 if migrating {
                     if case .sqlite(let path) = place { try await copy(engine, of: version, at: path) }
@@ -114,7 +116,8 @@
                 }
                 return engine
             } catch {
-                throw ServerFailure(error, "cannot open the database \(store): \(place.words(for: error))")
+                let words = isOpen || error != .store(.readOnly) ? place.words(for: error) : place.wordsForReadOnly
+                throw ServerFailure(error, "cannot open the database \(store): \(words)")
             }
         }
 
@@ -144,6 +147,13 @@
     }
 
     extension StoreOptions.Place {
+        /// Why a database that does not even open is not writable, and what to do.
+        fileprivate var wordsForReadOnly: String {
+            guard case .postgres = self else { return words(for: .store(.readOnly)) }
+            return "it is a read-only standby, and no other host of the address can be written; name the primary, or "
+                + "all hosts: postgresql://HOST,HOST/NAME"
+        }
+
         /// The copy of an SQLite file with the schema of a release, which a newer one made.
         fileprivate static func copy(of path: String, at version: Int64) -> String { "\(path).schema-\(version)" }
 

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import TresorCore
     import TresorCrypto
+
+    /// Why a request ended without all of its answer.
+    enum Cut: String, CaseIterable, Sendable {
+        /// The client left, or its connection broke.
+        case left
+        /// The client sent or took too little in the time there is.
+        case slow
+    }
 
     /// One line of the log: a JSON object whose fields come from a closed list.
     ///
@@ -10,7 +19,7 @@
     struct LogLine: Sendable {
         /// The fields, in the order in which they stand.
         enum Field: String, CaseIterable, Sendable {
-            case at, level, event, operation, status, error, ms
+            case at, level, event, operation, status, error, cause, ms
             case bytesIn = "in"
             case bytesOut = "out"
             case port, source, process
@@ -22,6 +31,8 @@
             case starting, listening
             /// A request was answered.
             case request
+            /// A request ended without all of its answer.
+            case cut
             /// A client had too many connections.
             case turnedAway = "turned-away"
             /// What is kept for a time only could not be dropped; it is tried again in ten minutes.
@@ -48,15 +59,28 @@
         }
 
         /// Says how a request went.
-        mutating func add(_ exchange: Exchange, _ reply: WireReply, source: Bool) {
+        ///
+        /// - Parameter source: whether the address of the client is named.
+        mutating func add(_ exchange: Exchange, source: Bool) {
             values[.operation] = (exchange.head?.route.name).map(Self.quoted)
-            values[.status] = String(reply.status)
-            values[.error] = reply.error.map { Self.quoted($0.name) }
             values[.ms] = String(exchange.milliseconds)
             values[.bytesIn] = String(exchange.byteCount)
-            values[.bytesOut] = String(reply.body.count)
+            values[.bytesOut] = String(exchange.sentByteCount)
             if source { values[.source] = Self.quoted(SourceAddress.text(exchange.source)) }
         }
+
+        /// Says what a request was answered.
+        mutating func add(_ reply: WireReply) {
+            values[.status] = String(reply.status)
+            values[.error] = reply.error.map { Self.quoted($0.name) }
+            values[.bytesOut] = String(reply.body.count)
+            if reply.status == Refusal.Status.namelessProxy.rawValue {
+                values[.cause] = Self.quoted("no-x-forwarded-for")
+            }
+        }
+
+        /// Says why a request was cut.
+        mutating func add(_ cause: Cut) { values[.cause] = Self.quoted(cause.rawValue) }
 
         /// Says which port the service listens on.
         mutating func add(port: Int) { values[.port] = String(port) }

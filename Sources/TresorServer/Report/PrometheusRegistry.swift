@@ -8,6 +8,7 @@
         /// The metrics, by their names. Labels are words of closed lists: an operation, a status, an error.
         enum Metric: String, Sendable {
             case requests = "tresor_requests_total"
+            case cut = "tresor_requests_cut_total"
             case seconds = "tresor_request_seconds"
             case bytesIn = "tresor_received_bytes_total"
             case bytesOut = "tresor_sent_bytes_total"
@@ -18,6 +19,7 @@
             var help: String {
                 switch self {
                 case .requests: "Requests that were answered."
+                case .cut: "Requests whose client left, or was too slow, before it had all of the answer."
                 case .seconds: "The time from the head of a request to its answer."
                 case .bytesIn: "The bytes of bodies that were read."
                 case .bytesOut: "The bytes of answers."
@@ -28,7 +30,7 @@
 
             fileprivate var kind: Kind {
                 switch self {
-                case .requests, .bytesIn, .bytesOut, .turnedAway: .counter
+                case .requests, .cut, .bytesIn, .bytesOut, .turnedAway: .counter
                 case .connections: .gauge
                 case .seconds: .histogram
                 }

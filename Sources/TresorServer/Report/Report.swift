@@ -33,7 +33,8 @@
             if exchange.head?.route == .metrics { return }
             let isFailure = reply.status >= 500
             var line = LogLine(.request, isFailure ? .error : .info, process: process)
-            line.add(exchange, reply, source: logsSources)
+            line.add(exchange, source: logsSources)
+            line.add(reply)
             write(line.text)
             let operation = ("operation", exchange.head?.route.name ?? "none")
             registry.add(
@@ -42,6 +43,17 @@
             registry.add(Double(exchange.byteCount), to: .bytesIn, [operation])
             registry.add(Double(reply.body.count), to: .bytesOut, [operation])
             registry.add(Double(exchange.nanoseconds) / 1_000_000_000, to: .seconds, [operation])
+        }
+
+        /// Reports a request that ended without all of its answer.
+        func cut(_ exchange: Exchange, _ cause: Cut) {
+            if exchange.head?.route == .metrics { return }
+            var line = LogLine(.cut, .warning, process: process)
+            line.add(exchange, source: logsSources)
+            line.add(cause)
+            write(line.text)
+            registry.add(
+                1, to: .cut, [("operation", exchange.head?.route.name ?? "none"), ("cause", cause.rawValue)])
         }
 
         /// Reports that connections opened or, with a negative number, closed.

@@ -10,6 +10,7 @@
     package final class Service: ServiceHandler {
         private let context: ServiceContext
         private let authentication: Authentication
+        private let health: Health
         private let hints: Task<Void, Never>
 
         /// Takes a database whose schema is there.
@@ -19,6 +20,7 @@
             let context = try ServiceContext(engine: engine, settings: settings)
             self.context = context
             authentication = Authentication(context: context)
+            health = Health(engine: engine, clock: settings.steadyClock)
             let stream = engine.hints()
             hints = Task { await News(context: context).listen(to: stream) }
         }
@@ -46,10 +48,8 @@
         /// Notes that a source sent something that proves nothing.
         package func noteFailure(of source: [UInt8]) { authentication.noteFailure(of: source) }
 
-        /// Whether the database answers.
-        package func isHealthy() async -> Bool {
-            (try? await context.engine.read(SQL("SELECT CAST(1 AS bigint)"))) != nil
-        }
+        /// Whether the database can be written.
+        package func isHealthy() async -> Bool { await health.isGood() }
 
         /// The number of waits for news in this process.
         package var waitCount: Int { context.news.count }

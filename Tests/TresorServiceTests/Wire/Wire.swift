@@ -21,7 +21,7 @@
         static var patientLimits: ServerLimits {
             var limits = ServerLimits()
             limits.head = .minutes(10)
-            limits.body = .minutes(10)
+            limits.body = BodyPace(0, in: .minutes(10))
             return limits
         }
 

@@ -36,7 +36,7 @@
                 return !room.hasRoom(for: 1, of: [])
             }
             try await Self.expectReal(without: .bodyPace) {
-                var pace = BodyPace(ServerLimits())
+                var pace = ServerLimits().body
                 return pace.isKept(by: 1)
             }
             try await Self.expectReal(without: .sourceNetworks) {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// What stood between a client and its service, for a person.
+///
+/// An error carries no text. This names hosts, names and dates, some of which come from others: who shows them makes
+/// them fit to be shown.
+package enum Obstacle: Hashable, Sendable {
+    /// The system finds no address for the name of the host.
+    case noAddress(Place)
+    /// None of so many addresses of a host takes a connection.
+    case noConnection(Place, addressCount: Int)
+    /// The proxy makes no connection, and answers with this status.
+    case refusedByProxy(status: Int)
+    /// A proxy answers that the service behind it is away: 502, 503 or 504.
+    case away(status: Int)
+    /// The answer sends the client to another address; empty if it does not say where.
+    case redirect(to: String)
+    /// The answer has this status, and is that of a proxy or another program.
+    case page(status: Int)
+    /// A proxy gave the answer another form.
+    case changed(Change)
+    /// What answers does not speak HTTP.
+    case noHTTP
+    /// The connection carries too little in the time there is.
+    case slow
+    /// What answers does not speak TLS 1.3.
+    case noTLS
+    /// The certificate does not prove that the service has its name.
+    case certificate(CertificateFault)
+    /// The proxy before the service does not tell it who asks.
+    case namelessProxy
+
+    /// A host that was to be connected to.
+    package struct Place: Hashable, Sendable {
+        package let host: String
+        package let isProxy: Bool
+    }
+
+    /// The forms that a service never gives to an answer.
+    package enum Change: Hashable, Sendable {
+        /// `Transfer-Encoding`.
+        case chunked
+        /// `Content-Encoding`.
+        case compressed
+        /// No `Content-Length`.
+        case withoutLength
+        /// HTTP/1.0.
+        case older
+    }
+
+    /// The fault that goes with it.
+    package var fault: TresorError.Fault {
+        switch self {
+        case .noAddress, .noConnection, .away, .slow, .noTLS: .unreachable
+        case .refusedByProxy, .redirect, .page, .changed, .noHTTP: .foreign
+        case .certificate: .certificate
+        case .namelessProxy: .other
+        }
+    }
+}
+
+/// Why a certificate is not accepted.
+package enum CertificateFault: Hashable, Sendable {
+    /// It is for these names, and not for the host.
+    case name(names: [String], host: String)
+    /// It was good until a time, in seconds since 1970. The clock of this machine shows another one.
+    case expired(until: UInt64, now: UInt64)
+    /// It is good from a time on.
+    case early(from: UInt64, now: UInt64)
+    /// Its issuer is none of the authorities in these files and directories.
+    case authority(issuer: String, trusted: [String])
+    /// Anything else, in OpenSSL's words for its number.
+    case other(String)
+}
+
+/// What the client of a service says beside answers and errors, on any thread.
+package struct ServiceReport: Sendable {
+    /// Takes what stood in the way of the last exchange; `nil` if nothing did.
+    package var obstacle: @Sendable (Obstacle?) -> Void
+    /// Takes how far a transfer is.
+    package var transfer: @Sendable (Transfer) -> Void
+
+    package init(
+        obstacle: @escaping @Sendable (Obstacle?) -> Void = { _ in },
+        transfer: @escaping @Sendable (Transfer) -> Void = { _ in }
+    ) {
+        self.obstacle = obstacle
+        self.transfer = transfer
+    }
+}
+
+/// How far the body of a request or of an answer is, in bytes.
+package struct Transfer: Hashable, Sendable {
+    package let isSent: Bool
+    package let byteCount: Int
+    package let total: Int
+}

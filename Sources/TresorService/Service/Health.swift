@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Synchronization
+    import TresorCrypto
+
+    /// Whether the database can be written. Everybody may ask, so all who ask in one second share one look.
+    final class Health: Sendable {
+        private struct Look {
+            let time: ContinuousClock.Instant
+            let isGood: Task<Bool, Never>
+        }
+
+        private let engine: any SQLEngine
+        private let clock: @Sendable () -> ContinuousClock.Instant
+        private let last = Mutex<Look?>(nil)
+
+        init(engine: any SQLEngine, clock: @escaping @Sendable () -> ContinuousClock.Instant) {
+            self.engine = engine
+            self.clock = clock
+        }
+
+        /// Whether a write came onto the disk.
+        func isGood() async -> Bool {
+            let now = clock()
+            let look = last.withLock { last in
+                if let last, now < last.time + .seconds(1) { return last.isGood }
+                // It changes nothing, and is written all the same.
+                let look = Task { [engine] in
+                    (try? await engine.write([SQL("UPDATE services SET id = 1 WHERE id = 1")])) != nil
+                }
+                last = Look(time: now, isGood: look)
+                return look
+            }
+            return await look.value
+        }
+    }
+#endif
