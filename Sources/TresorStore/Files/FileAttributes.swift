@@ -143,9 +143,7 @@ private struct ExtendedAttribute: Hashable, Sendable {
     }
 
     private func withName<Value>(_ body: (UnsafePointer<CChar>) -> Value) -> Value {
-        (name + [0]).withUnsafeBufferPointer { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { body($0.baseAddress!) }
-        }
+        body(name.map { CChar(truncatingIfNeeded: $0) } + [0])
     }
 
     /// Asks a call for the size of its answer, then for the answer.
