@@ -78,7 +78,7 @@
             switch error {
             case .notFound: "the server key is missing; restore it from its backup"
             case .failed(.permissions):
-                "the server key must be yours with mode 0600, or root's with mode 0440 and a group of yours"
+                "the server key must be yours with mode 0600 (chmod 600), or root's with mode 0440 and a group of yours"
             case .failed(.readOnly): "you may not read the server key; run this as its owner"
             case .failed(let fault): "cannot read the server key, \(fault.rawValue)"
             default: "this is no server key, or it is damaged"

@@ -35,7 +35,9 @@
             let path = name(of: path)
             if try StoreFile.exists(at: path) {
                 guard StoreFile.hasRoom(at: path) else { throw .store(.damaged) }
-            } else if !creating {
+            } else if creating {
+                try await create(at: path)
+            } else {
                 throw .notFound
             }
             return try await openFile(at: path)
@@ -44,6 +46,24 @@
         /// A path that begins with "file:" or is ":memory:" names a file here too.
         private static func name(of path: String) -> String {
             path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
+        }
+
+        /// Of two that make a database, one does, and both open it.
+        private static func create(at path: String) async throws(TresorError) {
+            try await Cores.apart { () throws(TresorError) in
+                do {
+                    try StoreFile.create(at: path) { temporary in
+                        let queue = try DatabaseQueue(path: temporary, configuration: configuration)
+                        try queue.write(mark)
+                        try queue.writeWithoutTransaction { database in
+                            _ = try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL")
+                        }
+                        try queue.close()
+                    }
+                } catch {
+                    throw TresorError(store: error)
+                }
+            }
         }
 
         private static func openFile(at path: String) async throws(TresorError) -> SQLiteEngine {

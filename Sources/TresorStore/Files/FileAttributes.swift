@@ -23,22 +23,24 @@ package struct FileAttributes: Sendable {
     private let owner: uid_t
     private let group: gid_t
     private let mode: mode_t
-    private let accessLists: [String: [UInt8]]
-    private let attributes: [String: [UInt8]]
+    private let accessLists: [ExtendedAttribute: [UInt8]]
+    private let attributes: [ExtendedAttribute: [UInt8]]
 
-    private static let accessListNames = ["system.posix_acl_access", "system.nfs4_acl"]
+    private static let accessListNames = ["system.posix_acl_access", "system.nfs4_acl"].map {
+        ExtendedAttribute(Array($0.utf8))
+    }
 
     /// Reads them from an open file.
     package init(of descriptor: Int32) throws(SystemError) {
         let status = try SystemCall.status(of: descriptor)
         (owner, group, mode) = (status.st_uid, status.st_gid, status.st_mode & 0o777)
-        var accessLists: [String: [UInt8]] = [:]
-        var attributes: [String: [UInt8]] = [:]
-        for name in try ExtendedAttribute.names(of: descriptor) {
-            if Self.accessListNames.contains(name) {
-                accessLists[name] = try ExtendedAttribute.value(name, of: descriptor)
-            } else if ExtendedAttribute.isOfUsers(name) {
-                attributes[name] = try ExtendedAttribute.value(name, of: descriptor)
+        var accessLists: [ExtendedAttribute: [UInt8]] = [:]
+        var attributes: [ExtendedAttribute: [UInt8]] = [:]
+        for attribute in try ExtendedAttribute.all(of: descriptor) {
+            if Self.accessListNames.contains(attribute) {
+                accessLists[attribute] = try attribute.value(of: descriptor)
+            } else if attribute.isOfUsers {
+                attributes[attribute] = try attribute.value(of: descriptor)
             }
         }
         self.accessLists = accessLists
@@ -53,16 +55,16 @@ package struct FileAttributes: Sendable {
         let status = try SystemCall.status(of: descriptor)
         var losses: [Loss] = []
         // User attributes need the right to write, and the group its present owner, so the owner comes after both.
-        for (name, value) in attributes.sorted(by: { $0.key < $1.key })
-        where !ExtendedAttribute.set(name, value, of: descriptor) { losses.append(.attribute(name)) }
+        for (attribute, value) in attributes.sorted(by: { $0.key.name.lexicographicallyPrecedes($1.key.name) })
+        where !attribute.set(value, of: descriptor) { losses.append(.attribute(attribute.shown)) }
         if status.st_gid != group, fchown(descriptor, uid_t.max, group) != 0 { losses.append(.group(group)) }
         if status.st_uid != owner, fchown(descriptor, owner, gid_t.max) != 0 { losses.append(.owner(owner)) }
         for name in Self.accessListNames {
             guard let value = accessLists[name] else {
-                ExtendedAttribute.remove(name, of: descriptor)
+                name.remove(of: descriptor)
                 continue
             }
-            if !ExtendedAttribute.set(name, value, of: descriptor) { losses.append(.accessList) }
+            if !name.set(value, of: descriptor) { losses.append(.accessList) }
         }
         if try !Self.hasNoOther(accessLists, descriptor) { losses.append(.accessList) }
         if fchmod(descriptor, mode) != 0 { losses.append(.mode) }
@@ -70,25 +72,34 @@ package struct FileAttributes: Sendable {
     }
 
     /// Whether a file has no access list beside these, by which others could read it.
-    private static func hasNoOther(_ lists: [String: [UInt8]], _ descriptor: Int32) throws(SystemError) -> Bool {
-        try ExtendedAttribute.names(of: descriptor)
+    private static func hasNoOther(_ lists: [ExtendedAttribute: [UInt8]], _ descriptor: Int32) throws(SystemError)
+        -> Bool
+    {
+        try ExtendedAttribute.all(of: descriptor)
             .allSatisfy { !accessListNames.contains($0) || lists[$0] != nil }
     }
 }
 
-/// The calls for extended attributes of an open file.
-private enum ExtendedAttribute {
-    /// Whether users set an attribute, and not the system.
-    static func isOfUsers(_ name: String) -> Bool {
+/// An extended attribute of an open file. Its name is bytes.
+private struct ExtendedAttribute: Hashable, Sendable {
+    let name: [UInt8]
+
+    init(_ name: [UInt8]) { self.name = name }
+
+    /// The name, to be shown.
+    var shown: String { String(decoding: name, as: UTF8.self) }
+
+    /// Whether users set it, and not the system.
+    var isOfUsers: Bool {
         #if canImport(Darwin)
             return true
         #else
-            return name.hasPrefix("user.")
+            return name.starts(with: "user.".utf8)
         #endif
     }
 
-    /// The names of all; none where the file system has no attributes.
-    static func names(of descriptor: Int32) throws(SystemError) -> [String] {
+    /// All of a file; none where the file system has no attributes.
+    static func all(of descriptor: Int32) throws(SystemError) -> [ExtendedAttribute] {
         let names: [UInt8]
         do throws(SystemError) {
             names = try bytes { list(descriptor, $0, $1) }
@@ -96,27 +107,43 @@ private enum ExtendedAttribute {
             guard [ENOTSUP, EOPNOTSUPP, ENOSYS].contains(error.number) else { throw error }
             return []
         }
-        return names.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        return names.split(separator: 0).map { ExtendedAttribute(Array($0)) }
     }
 
-    static func value(_ name: String, of descriptor: Int32) throws(SystemError) -> [UInt8] {
-        try bytes { get(descriptor, name, $0, $1) }
+    func value(of descriptor: Int32) throws(SystemError) -> [UInt8] {
+        try Self.bytes { (memory, size) in
+            withName { name in
+                #if canImport(Darwin)
+                    fgetxattr(descriptor, name, memory, size, 0, 0)
+                #else
+                    fgetxattr(descriptor, name, memory, size)
+                #endif
+            }
+        }
     }
 
-    static func set(_ name: String, _ value: [UInt8], of descriptor: Int32) -> Bool {
-        #if canImport(Darwin)
-            return fsetxattr(descriptor, name, value, value.count, 0, 0) == 0
-        #else
-            return fsetxattr(descriptor, name, value, value.count, 0) == 0
-        #endif
+    func set(_ value: [UInt8], of descriptor: Int32) -> Bool {
+        withName { name in
+            #if canImport(Darwin)
+                fsetxattr(descriptor, name, value, value.count, 0, 0) == 0
+            #else
+                fsetxattr(descriptor, name, value, value.count, 0) == 0
+            #endif
+        }
     }
 
-    static func remove(_ name: String, of descriptor: Int32) {
-        #if canImport(Darwin)
-            _ = fremovexattr(descriptor, name, 0)
-        #else
-            _ = fremovexattr(descriptor, name)
-        #endif
+    func remove(of descriptor: Int32) {
+        withName { name in
+            #if canImport(Darwin)
+                _ = fremovexattr(descriptor, name, 0)
+            #else
+                _ = fremovexattr(descriptor, name)
+            #endif
+        }
+    }
+
+    private func withName<Value>(_ body: (UnsafePointer<CChar>) -> Value) -> Value {
+        body(name.map { CChar(truncatingIfNeeded: $0) } + [0])
     }
 
     /// Asks a call for the size of its answer, then for the answer.
@@ -134,16 +161,6 @@ private enum ExtendedAttribute {
             return flistxattr(descriptor, names, size, 0)
         #else
             return flistxattr(descriptor, names, size)
-        #endif
-    }
-
-    private static func get(
-        _ descriptor: Int32, _ name: String, _ memory: UnsafeMutableRawPointer?, _ size: Int
-    ) -> Int {
-        #if canImport(Darwin)
-            return fgetxattr(descriptor, name, memory, size, 0, 0)
-        #else
-            return fgetxattr(descriptor, name, memory, size)
         #endif
     }
 }

@@ -68,7 +68,7 @@ import TresorCore
         let lines = text.replacing("\n", with: "\r\n")
         for pasted in [
             String(text.dropLast()), "\n\n" + text, text + "\n \n", "  " + text + "\t", lines,
-            String(lines.dropLast(1)),
+            String(lines.dropLast(1)), "see below\n" + text, text + "regards",
         ] {
             try stage.write(Array(pasted.utf8), to: "pasted")
             for arguments in [["inspect", "pasted"], ["verify", "house", "--card", "pasted"]] {
@@ -76,10 +76,7 @@ import TresorCore
                 #expect(ending.code == 0, "\(arguments[0]) \(pasted.debugDescription): \(ending.errorText)")
             }
         }
-        for spoilt in [
-            "see below\n" + text, text + "regards", text.replacing("\n", with: " \n"),
-            text.replacing("\n", with: "\n\n"),
-        ] {
+        for spoilt in [text.replacing("\n", with: " \n"), text.replacing("\n", with: "\n\n")] {
             try stage.write(Array(spoilt.utf8), to: "spoilt")
             for arguments in [["inspect", "spoilt"], ["verify", "house", "--card", "spoilt"]] {
                 let code = try stage.run(as: "anna", arguments).code
