@@ -43,9 +43,12 @@ public struct HTTPStore: Sendable {
     }
 
     /// Names a service whose id may be known.
+    ///
+    /// - Parameter tell: is told what the person should know beside the answers.
     package init(
         _ address: ServiceAddress, certificates: String?, proxy: HostAndPort?, expecting server: Hash256? = nil,
-        clock: @escaping @Sendable () -> UInt64
+        clock: @escaping @Sendable () -> UInt64,
+        telling tell: @escaping @Sendable (ServiceNotice) -> Void = { _ in }
     ) throws(TresorError) {
         #if canImport(Darwin)
             let transport = URLSessionTransport(to: address)
@@ -53,7 +56,7 @@ public struct HTTPStore: Sendable {
         #else
             let transport = try SocketTransport(to: address, certificates: certificates, proxy: proxy)
         #endif
-        self.init(ServiceClient(over: transport, expecting: server, clock: clock))
+        self.init(ServiceClient(over: transport, expecting: server, clock: clock, telling: tell))
     }
 
     package init(_ service: ServiceClient) { self.service = service }

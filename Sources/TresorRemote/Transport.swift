@@ -4,6 +4,9 @@ package import TresorCrypto
 
 /// The way to a service and back, for one exchange at a time or for several at once.
 package protocol Transport: Sendable {
+    /// The address that it dials.
+    var address: ServiceAddress { get }
+
     /// Sends a request and reads its answer. It never sends a request twice.
     ///
     /// - Throws: ``TransportFailure``.

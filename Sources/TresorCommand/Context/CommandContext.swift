@@ -30,7 +30,12 @@ struct CommandContext: Sendable {
         let path = try invocation.places.store()
         CommandFailure.storeIs(at: path)
         if let service = try invocation.places.service() {
-            let store = try Surroundings.current.openService(service, Surroundings.current.now)
+            let (notices, output, place) = (
+                Surroundings.current.notices, invocation.output, DisplayText.quoted(path)
+            )
+            let store = try Surroundings.current.openService(service, Surroundings.current.now) { notice in
+                notices.take(notice, from: place, saying: output)
+            }
             let context = CommandContext(
                 invocation: invocation, store: store, named: StoreName(Array(path.utf8)), service: store.service)
             return identifying ? try await context.identified() : context
@@ -216,7 +221,8 @@ struct CommandContext: Sendable {
             return try await client.device.unlock()
         } catch {
             if error == .notFound { return nil }
-            guard error == .noAccess || error == .altered || error == .unsupported else { throw error }
+            let isHere = error == .noAccess || error == .altered || error == .unsupported
+            guard isHere, !Surroundings.current.notices.isOther else { throw error }
             if !invocation.options.batch, invocation.hasTerminal {
                 output.say("this device no longer opens the identity; asking for the password")
                 return nil

@@ -69,9 +69,11 @@ struct ServiceLocation: Sendable, Equatable {
     /// Makes the store of the service. Nothing is sent yet.
     ///
     /// - Throws: 1 for a file of certificates that cannot be read.
-    func open(clock: @escaping @Sendable () -> UInt64) throws(CommandFailure) -> HTTPStore {
+    func open(
+        clock: @escaping @Sendable () -> UInt64, telling tell: @escaping @Sendable (ServiceNotice) -> Void
+    ) throws(CommandFailure) -> HTTPStore {
         do throws(TresorError) {
-            return try HTTPStore(address, certificates: certificates, proxy: proxy, clock: clock)
+            return try HTTPStore(address, certificates: certificates, proxy: proxy, clock: clock, telling: tell)
         } catch {
             guard let certificates, error == .failed(.inputOutput) else { throw CommandFailure(error) }
             throw CommandFailure(

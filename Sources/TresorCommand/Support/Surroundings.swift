@@ -27,11 +27,10 @@ struct Surroundings: Sendable {
     var openStore: @Sendable (String, Bool) async throws(TresorError) -> any Store = {
         (path, creating) async throws(TresorError) in try await SQLiteStore.open(at: path, creating: creating)
     }
-    /// Opens the store of a service, which signs requests by a clock.
-    var openService: @Sendable (ServiceLocation, @escaping @Sendable () -> UInt64) throws(CommandFailure) -> HTTPStore =
-        {
-            (service, clock) throws(CommandFailure) in try service.open(clock: clock)
-        }
+    /// Opens the store of a service, which signs requests by a clock and tells what the person should know.
+    var openService: OpenService = { (service, clock, tell) throws(CommandFailure) in
+        try service.open(clock: clock, telling: tell)
+    }
     /// The clock, in seconds since 1970.
     var now: @Sendable () -> UInt64 = { UInt64(max(0, time(nil))) }
     /// How a change of the key slots waits for that of another process.
@@ -39,6 +38,11 @@ struct Surroundings: Sendable {
     /// The words of this run, from which ``HintCompletion`` makes hints.
     let words = Words()
     let introduction = Introduction()
+    let notices = ServiceNotices()
+
+    typealias OpenService = @Sendable (
+        ServiceLocation, _ clock: @escaping @Sendable () -> UInt64, _ tell: @escaping @Sendable (ServiceNotice) -> Void
+    ) throws(CommandFailure) -> HTTPStore
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])

@@ -11,6 +11,7 @@
     /// of a task ends its connection.
     package final class SocketTransport: Transport {
         private let route: Route
+        package var address: ServiceAddress { route.address }
         private let idle = Mutex<Connection?>(nil)
 
         /// - Parameters:

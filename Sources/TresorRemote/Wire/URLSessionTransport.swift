@@ -6,7 +6,7 @@
 
     /// The transport of Apple's systems. It follows no redirect and keeps no cookie and no cache.
     package final class URLSessionTransport: NSObject, Transport, URLSessionTaskDelegate {
-        private let address: ServiceAddress
+        package let address: ServiceAddress
         private let session: URLSession
 
         package init(to address: ServiceAddress) {

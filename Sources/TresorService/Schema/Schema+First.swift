@@ -55,13 +55,13 @@
         ]
 
         private static let accounts: [Table] = [
-            // state: an AccountState; sign_key: of the newest generation; sessions_since: the earliest session that speaks;
+            // state: an AccountState; sign_key: of the newest generation; era: that of its sessions;
             // the last five are of the log-in, empty without one.
             Table(
                 name: "accounts",
                 columns: [
                     .bytes("account"), .bytes("handle"), .integer("state"), .incompressible("chain"),
-                    .integer("generation"), .bytes("sign_key"), .integer("sessions_since"), .integer("asked"),
+                    .integer("generation"), .bytes("sign_key"), .bytes("era"), .integer("asked"),
                     .bytes("invitation").optional, .integer("revision").optional,
                     .incompressible("record").optional, .incompressible("statement").optional,
                     .incompressible("copy").optional, .bytes("locator").optional,

@@ -10,13 +10,13 @@
         /// The newest generation and its signing key.
         let generation: UInt32
         let key: Hash256
-        /// The time before which no session may have begun, in seconds since 1970.
-        let sessionsSince: UInt64
+        /// The era that its sessions must name.
+        let era: Era
 
         /// The statement that reads the row of a user.
         static func search(_ user: UserID) -> SQL {
             SQL(
-                "SELECT state, generation, sign_key, sessions_since FROM accounts WHERE account = $1",
+                "SELECT state, generation, sign_key, era FROM accounts WHERE account = $1",
                 [.digest(user.digest)])
         }
 
@@ -25,7 +25,8 @@
             guard let generation = UInt32(exactly: try row.number(1)) else { throw .store(.damaged) }
             self.generation = generation
             key = try row.digest(2)
-            sessionsSince = try row.number(3)
+            guard let era = Era(try row.bytes(3)) else { throw .store(.damaged) }
+            self.era = era
         }
 
         /// The statement that holds the row of a user until the transaction ends: what is counted after it stays so.
@@ -48,13 +49,13 @@
             SQL(
                 """
                 INSERT INTO accounts
-                (account, handle, state, chain, generation, sign_key, sessions_since, asked, invitation)
-                VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8) ON CONFLICT DO NOTHING
+                (account, handle, state, chain, generation, sign_key, era, asked, invitation)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
                 """,
                 [
                     .digest(chain.user.digest), .bytes(chain.handle.bytes), .integer(Int64(state.rawValue)),
                     .bytes(chain.bytes), .integer(Int64(chain.newest.generation)), .digest(chain.newest.signingKey),
-                    .number(now), invitation.map { .digest($0) } ?? .null,
+                    .bytes(Era.first.bytes), .number(now), invitation.map { .digest($0) } ?? .null,
                 ])
         }
 

@@ -64,16 +64,14 @@
                 maximumEntries: quotas.entries)
         }
 
-        /// Ends the sessions that began before a time. A later time than another that was set before counts alone.
-        ///
-        /// - Throws: ``TresorError/failed(_:)`` for a time in the future, which would shut the person out.
+        /// Ends all sessions of the caller: another era of their account begins.
         func endSessions(_ request: EndSessionsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            guard request.time <= context.now + RequestStatement.clockWindow else { throw .failed(.clock) }
+            let era = try Era.draw()
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 _ = try transaction.run([
                     SQL(
-                        "UPDATE accounts SET sessions_since = $2 WHERE account = $1 AND sessions_since < $2",
-                        [.digest(caller.user.digest), .number(request.time)])
+                        "UPDATE accounts SET era = $2 WHERE account = $1",
+                        [.digest(caller.user.digest), .bytes(era.bytes)])
                 ])
                 return DoneAnswer()
             }
