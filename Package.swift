@@ -45,12 +45,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .systemLibrary(
@@ -69,10 +65,11 @@ let package = Package(
         .target(
             name: "TresorRecords", dependencies: ["Tresor", "TresorCore", "TresorCrypto"], swiftSettings: settings),
         .target(name: "Cvariadic"),
+        .systemLibrary(name: "Cxattr"),
         .target(name: "Cerasure"),
         .target(
             name: "TresorStore",
-            dependencies: ["TresorCore", "TresorCrypto"],
+            dependencies: ["Cxattr", "TresorCore", "TresorCrypto"],
             swiftSettings: settings
         ),
         .target(
@@ -118,17 +115,10 @@ let package = Package(
                 "Cvariadic", "TresorCore", "TresorCrypto", "TresorPostgres", "TresorService", "TresorSQLite",
                 "TresorStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-                .product(name: "CoreMetrics", package: "swift-metrics", condition: server),
-                .product(name: "HummingbirdCore", package: "hummingbird", condition: server),
-                .product(name: "HummingbirdTLS", package: "hummingbird", condition: server),
-                .product(name: "Logging", package: "swift-log", condition: server),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "NIOPosix", package: "swift-nio", condition: server),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: server),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),
             ],
             swiftSettings: settings),
         .target(
@@ -168,7 +158,6 @@ let package = Package(
                 "TresorStore", "TresorTesting",
                 .target(name: "TresorPostgres", condition: server), .target(name: "TresorServer", condition: server),
                 .target(name: "TresorService", condition: server),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ],
             exclude: ["stores.txt"],
             swiftSettings: settings),
@@ -182,7 +171,7 @@ let package = Package(
                 "PasswordMemo", "TestSupport", "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            exclude: ["help", "scripts"],
+            exclude: ["help", "hints.txt", "scripts"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -201,7 +190,6 @@ let package = Package(
                 "TresorServer", "TresorService", "TresorSQLite", "TresorStore", "TresorTesting",
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ],
             swiftSettings: settings),
         .target(name: "CProbe", path: "Tests/CProbe"),

@@ -44,7 +44,7 @@ declare -A groups=(
     [commands]='--filter ^CLITests\. --skip ^CLITests\.ScriptTests'
     [others]='--skip ^(CLITests|AttackTests|TresorTests|TresorServiceTests|VectorTests)\.'
 )
-group_order=(scripts attacks client service commands vectors others)
+group_order=(client scripts attacks service vectors commands others)
 
 run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a process and a temporary folder of their own
     local name=$1 start=$SECONDS log=$logs/$1.log

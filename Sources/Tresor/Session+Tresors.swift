@@ -34,13 +34,16 @@ extension Session {
 
     /// Lists the tresors of this person, and those that others shared with them.
     ///
-    /// - Parameter progress: takes the number of tresors whose logs are verified, of all.
+    /// - Parameters:
+    ///   - readingStrangers: whether to read the logs of tresors that strangers offer, too. Each call reads them again,
+    ///     however long they are.
+    ///   - progress: takes the number of tresors whose logs are verified, of all.
     /// - Returns: one entry for each tresor, with its error where its log does not verify.
     /// - Throws: ``TresorError/store(_:)`` when the store cannot be read.
     @concurrent public func allTresors(
-        progress: (@Sendable (WorkDone) -> Void)? = nil
+        readingStrangers: Bool = false, progress: (@Sendable (WorkDone) -> Void)? = nil
     ) async throws(TresorError) -> [TresorSummary] {
-        try await tresors.all(progress: progress)
+        try await tresors.all(readingStrangers: readingStrangers, progress: progress)
     }
 
     /// Opens a sealed file of whichever tresor it is, with any record name, from any author.

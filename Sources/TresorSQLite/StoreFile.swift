@@ -92,7 +92,7 @@ package enum StoreFile {
     /// Creates a temporary file, fills it with `fill`, and links it to its path. Nobody ever opens an incomplete store.
     ///
     /// If another process was faster, its file stays.
-    static func create(at path: String, fill: (_ temporary: String) throws -> Void) throws {
+    package static func create(at path: String, fill: (_ temporary: String) throws -> Void) throws {
         sweep(path)
         let temporary = try makeTemporary(path)
         defer { remove(temporary.name) }

@@ -29,6 +29,13 @@ import TresorCrypto
         #expect(CommandError(.cancelled) == .interrupted)
         #expect(CommandError.interrupted.passedOn == .cancelled)
         #expect(CommandFailure(TresorError.cancelled).message == "interrupted")
+        #expect(CommandFailure(TresorError.store(.certificate)).hints == ["tresor … --store-ca FILE"])
+        for error in [TresorError.unverified, .busy, .noAccess] {
+            #expect(ApproveCommand.failure(of: error, for: "house").hints == ["tresor approve"])
+        }
+        let introduction = Surroundings.Introduction()
+        introduction.note(unseen: 1)
+        #expect(introduction.refusal?.hint == "tresor rotate --identity")
         let lastOwner = CommandFailure(TresorError.usage(.lastOwner))
         #expect(lastOwner.message == "a tresor keeps at least one owner whose access has no end")
     }

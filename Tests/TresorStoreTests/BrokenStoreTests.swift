@@ -71,23 +71,23 @@ import TresorTesting
 }
 
 /// A store that breaks one promise, and keeps those that do not depend on it.
-private struct BrokenStore: ForwardingStore {
-    let base: any Store = MemoryStore()
+private struct BrokenStore: FrontStore {
+    let truth: any Store = MemoryStore()
     let broken: Promise
 
     init(_ broken: Promise) { self.broken = broken }
 
     func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
-        let cards = try await base.cards(handle: shownHandle(handle))
+        let cards = try await truth.cards(handle: shownHandle(handle))
         return broken == .emptiness && cards.isEmpty ? [[]] : cards
     }
 
     func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) async throws(TresorError) -> StoreOutcome {
-        let present = try await base.card(of: user)
+        let present = try await truth.card(of: user)
         let known = broken == .cardReplacement && replacing != [0] ? present : replacing
-        let outcome = try await base.putCard(chain, user: user, handle: shownHandle(handle), replacing: known)
+        let outcome = try await truth.putCard(chain, user: user, handle: shownHandle(handle), replacing: known)
         return broken == .handleOwnership ? .done : outcome
     }
 
@@ -97,12 +97,12 @@ private struct BrokenStore: ForwardingStore {
     }
 
     func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        let users = try await base.users(prefix: prefix, limit: limit)
+        let users = try await truth.users(prefix: prefix, limit: limit)
         return broken == .userPrefixes ? users.reversed() : users
     }
 
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
-        let entries = try await base.entries(of: tresor, from: first, limit: limit)
+        let entries = try await truth.entries(of: tresor, from: first, limit: limit)
         return broken == .entryOrder && first == 250 ? entries.reversed() : entries
     }
 
@@ -110,20 +110,20 @@ private struct BrokenStore: ForwardingStore {
         switch broken {
         case .compareAndSwap:
             // Looks at the length of the log alone.
-            let last = try await base.entries(of: change.tresor, from: 0, limit: .max).last
-            return try await base.append(
+            let last = try await truth.entries(of: change.tresor, from: 0, limit: .max).last
+            return try await truth.append(
                 LogChange(tresor: change.tresor, sequence: change.sequence, previous: last, entry: change.entry))
         case .blobTransactions:
             for blob in change.blobs {
                 for (part, bytes) in StoredBlob.parts(of: blob.bytes ?? []).enumerated() {
-                    try await base.putBlob(UInt32(part), Array(bytes), of: blob.hash, in: change.tresor)
+                    try await truth.putBlob(UInt32(part), Array(bytes), of: blob.hash, in: change.tresor)
                 }
             }
-            return try await base.append(change)
+            return try await truth.append(change)
         case .wrapTransactions:
-            try await base.putWraps(change.putting, in: change.tresor)
-            return try await base.append(change)
-        default: return try await base.append(change)
+            try await truth.putWraps(change.putting, in: change.tresor)
+            return try await truth.append(change)
+        default: return try await truth.append(change)
         }
     }
 
@@ -131,10 +131,10 @@ private struct BrokenStore: ForwardingStore {
         _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
     ) async throws(TresorError) -> StoreOutcome {
         guard broken == .entryRestoration else {
-            return try await base.restore(entry, at: sequence, of: tresor)
+            return try await truth.restore(entry, at: sequence, of: tresor)
         }
-        let last = try await base.entries(of: tresor, from: 0, limit: .max).last
-        return try await base.append(
+        let last = try await truth.entries(of: tresor, from: 0, limit: .max).last
+        return try await truth.append(
             LogChange(tresor: tresor, sequence: sequence, previous: last, entry: entry))
     }
 
@@ -143,48 +143,48 @@ private struct BrokenStore: ForwardingStore {
         if broken == .wrapRestoration {
             var missing: [StoredWrap] = []
             for wrap in wraps {
-                let present = try await base.wraps(of: wrap.user, in: tresor, epoch: wrap.epoch)
+                let present = try await truth.wraps(of: wrap.user, in: tresor, epoch: wrap.epoch)
                 if present.isEmpty { missing.append(wrap) }
             }
             wraps = missing
         }
-        try await base.putWraps(wraps, in: tresor)
+        try await truth.putWraps(wraps, in: tresor)
     }
 
     func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
-        if broken != .tresorDeletion { try await base.deleteTresor(tresor) }
+        if broken != .tresorDeletion { try await truth.deleteTresor(tresor) }
     }
 
     func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
         // Its parts follow one another without end.
-        try await base.blob(hash, part: broken == .blobParts ? part % 2 : part, in: tresor)
+        try await truth.blob(hash, part: broken == .blobParts ? part % 2 : part, in: tresor)
     }
 
     func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
-        let blobs = try await base.blobs(hashes, in: tresor)
+        let blobs = try await truth.blobs(hashes, in: tresor)
         return broken == .blobBatches ? blobs.filter { $0 != nil } : blobs
     }
 
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
         let isAll = broken == .serverShares && devices == []
-        try await base.deleteServerShares(user: user, devices: isAll ? nil : devices)
+        try await truth.deleteServerShares(user: user, devices: isAll ? nil : devices)
     }
 
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
-        if broken == .kitCopies, try await base.kitCopy(locator: locator) != nil { return }
-        try await base.putKitCopy(copy, locator: locator)
+        if broken == .kitCopies, try await truth.kitCopy(locator: locator) != nil { return }
+        try await truth.putKitCopy(copy, locator: locator)
     }
 }
 
 /// A store that compares and then swaps: the second writer of an entry has compared before the first one swapped.
-private final class RacingStore: ForwardingStore {
+private final class RacingStore: FrontStore {
     private struct Log {
         var entries: [[UInt8]] = []
         /// What the second writer has seen.
         var stale: [[UInt8]]?
     }
 
-    let base: any Store = MemoryStore()
+    let truth: any Store = MemoryStore()
     private let logs = Mutex<[TresorID: Log]>([:])
 
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) -> [[UInt8]] {

@@ -6,7 +6,7 @@ import TresorCrypto
 import TresorStore
 
 /// A store that leaves one kind of bytes on its disk, and erases the others.
-final class HoardingStore: ForwardingStore {
+final class HoardingStore: FrontStore {
     /// The bytes that stay, as a finding names them.
     enum Remainder: String, CaseIterable {
         case replacedShares = "a replaced server share"
@@ -28,7 +28,7 @@ final class HoardingStore: ForwardingStore {
         var left: [[UInt8]] = []
     }
 
-    let base: any Store = MemoryStore()
+    let truth: any Store = MemoryStore()
     private let remainder: Remainder?
     private let disk = Mutex(Disk())
 
@@ -55,28 +55,28 @@ final class HoardingStore: ForwardingStore {
         _ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID
     ) async throws(TresorError) {
         write { [(.replacedShares, $0.shares.updateValue(share, forKey: device))] }
-        try await base.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
+        try await truth.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
     }
 
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
         write { disk in
             (devices ?? Array(disk.shares.keys)).map { (.deletedShares, disk.shares.removeValue(forKey: $0)) }
         }
-        try await base.deleteServerShares(user: user, devices: devices)
+        try await truth.deleteServerShares(user: user, devices: devices)
     }
 
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
         write { [(.replacedCopies, $0.copies.updateValue(copy, forKey: locator))] }
-        try await base.putKitCopy(copy, locator: locator)
+        try await truth.putKitCopy(copy, locator: locator)
     }
 
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {
         write { [(.deletedCopies, $0.copies.removeValue(forKey: locator))] }
-        try await base.deleteKitCopy(locator: locator)
+        try await truth.deleteKitCopy(locator: locator)
     }
 
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
-        let outcome = try await base.append(change)
+        let outcome = try await truth.append(change)
         guard outcome == .done else { return outcome }
         write { disk in
             let removed = disk.wraps.filter { change.removingWrapsOf.contains($0.user) }
@@ -86,21 +86,27 @@ final class HoardingStore: ForwardingStore {
         return outcome
     }
 
+    func restore(
+        _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
+    ) async throws(TresorError) -> StoreOutcome {
+        try await truth.restore(entry, at: sequence, of: tresor)
+    }
+
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
         write { Self.put(wraps, .restoredWraps, &$0) }
-        try await base.putWraps(wraps, in: tresor)
+        try await truth.putWraps(wraps, in: tresor)
     }
 
     func putBlob(
         _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
     ) async throws(TresorError) {
         disk.withLock { $0.blobs[hash] = bytes }
-        try await base.putBlob(part, bytes, of: hash, in: tresor)
+        try await truth.putBlob(part, bytes, of: hash, in: tresor)
     }
 
     func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
         write { disk in hashes.map { (.deletedBlobs, disk.blobs.removeValue(forKey: $0)) } }
-        try await base.deleteBlobs(hashes, in: tresor)
+        try await truth.deleteBlobs(hashes, in: tresor)
     }
 
     func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
@@ -108,7 +114,7 @@ final class HoardingStore: ForwardingStore {
             defer { disk.wraps = [] }
             return disk.wraps.map { (.deletedTresors, $0.bytes) }
         }
-        try await base.deleteTresor(tresor)
+        try await truth.deleteTresor(tresor)
     }
 
     private static func put(

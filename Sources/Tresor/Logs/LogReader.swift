@@ -119,6 +119,21 @@ package struct LogReader: Sendable {
         return isKnown
     }
 
+    /// Returns the founder of a tresor that this home has not read, if they are a stranger: neither this person nor
+    /// anybody compared. Whatever the log says, such a tresor lies apart. No entry but the genesis is read.
+    ///
+    /// - Throws: the error of the rule for a genesis that is not valid; the errors of the store and of the home.
+    func stranger(offering tresor: TresorID) async throws(TresorError) -> CardChain? {
+        guard try client.heads()[tresor] == nil else { return nil }
+        let page = try await store.entries(of: tresor, from: 0, limit: 1)
+        guard page.count <= 1 else { throw .store(.other) }
+        guard !page.isEmpty else { return nil }
+        let state = try Fold.state(of: page, tresor: tresor)
+        guard try client.people.ownUser() != state.founder else { return nil }
+        let isCompared = try client.pins()[state.founder]?.isReplaced == false
+        return isCompared ? nil : state.chain(of: state.founder)
+    }
+
     /// Returns the tresors of which this home has verified a log.
     @concurrent package func known() async throws(TresorError) -> [TresorID] { try knownBlocking() }
 

@@ -20,8 +20,13 @@ public struct TresorSummary: Identifiable, Sendable {
     package let isHidden: Bool
     /// Whether this store does not have the tresor, and the home first saw it in another: no fault of this store.
     package let isElsewhere: Bool
+    /// The stranger who offers the tresor, if its log was not read.
+    package let stranger: CardChain?
     /// The error of reading it, if any.
     public let error: TresorError?
+
+    /// Whether the log was read. The list leaves out the logs of tresors that strangers offer, unless it is asked for them.
+    public var isRead: Bool { stranger == nil }
 
     /// The tresor.
     public var id: TresorID { tresor }
@@ -29,7 +34,7 @@ public struct TresorSummary: Identifiable, Sendable {
     /// Makes an entry of a list, for example for a preview.
     package init(
         tresor: TresorID, state: LogState? = nil, name: Name?, founderTrust: Person.Trust? = nil, isApart: Bool = false,
-        isHidden: Bool = false, isElsewhere: Bool = false, error: TresorError? = nil
+        isHidden: Bool = false, isElsewhere: Bool = false, stranger: CardChain? = nil, error: TresorError? = nil
     ) {
         self.tresor = tresor
         self.state = state
@@ -38,6 +43,7 @@ public struct TresorSummary: Identifiable, Sendable {
         self.isApart = isApart
         self.isHidden = isHidden
         self.isElsewhere = isElsewhere
+        self.stranger = stranger
         self.error = error
     }
 }

@@ -60,30 +60,45 @@ package struct Tresors: Sendable {
 
     /// Returns all tresors of this person, by rising id: those that the store names, and those that this home knows.
     ///
-    /// - Parameter progress: takes the number of tresors whose logs are verified, of all.
-    @concurrent package func all(progress: WorkDone.Report? = nil) async throws(TresorError) -> [TresorSummary] {
+    /// - Parameters:
+    ///   - readingStrangers: whether to read the logs of tresors that strangers offer. Nothing of them is kept, so each
+    ///     call reads them again, however long they are.
+    ///   - progress: takes the number of tresors whose logs are verified, of all.
+    @concurrent package func all(
+        readingStrangers: Bool = true, progress: WorkDone.Report? = nil
+    ) async throws(TresorError) -> [TresorSummary] {
         let offered = try await client.store.tresors(of: identity.user)
-        let summaries = await summaries(of: Set(offered).union(try client.logs.knownBlocking()), progress)
+        let summaries = await summaries(
+            of: Set(offered).union(try client.logs.knownBlocking()), readingStrangers: readingStrangers, progress)
         try Cancellation.check()
         return summaries
     }
 
     /// Summarizes each of these tresors, by rising id.
-    func summaries(of tresors: Set<TresorID>, _ progress: WorkDone.Report? = nil) async -> [TresorSummary] {
+    func summaries(
+        of tresors: Set<TresorID>, readingStrangers: Bool = true, _ progress: WorkDone.Report? = nil
+    ) async -> [TresorSummary] {
         var summaries: [TresorSummary] = []
         for tresor in tresors.sorted() {
-            summaries.append(await summary(of: tresor))
+            summaries.append(await summary(of: tresor, readingStrangers: readingStrangers))
             progress?(WorkDone(UInt64(summaries.count), of: UInt64(tresors.count)))
         }
         return summaries
     }
 
-    private func summary(of tresor: TresorID) async -> TresorSummary {
+    private func summary(of tresor: TresorID, readingStrangers: Bool) async -> TresorSummary {
         var state: LogState?
         var trust: Person.Trust?
         var isApart = false
         var isHidden: Bool { isApart && isHiddenBlocking(tresor) }
         do throws(TresorError) {
+            if !readingStrangers, let stranger = try await client.logs.stranger(offering: tresor) {
+                isApart = true
+                return TresorSummary(
+                    tresor: tresor, name: nil, founderTrust: try client.people.trustBlocking(in: stranger),
+                    isApart: true,
+                    isHidden: isHidden, stranger: stranger)
+            }
             let read = try await client.logs.state(of: tresor)
             state = read
             let founder = try client.trust.founderTrustBlocking(in: read)

@@ -180,11 +180,14 @@ package struct Cleanup: Sendable {
     }
 
     func unnote(_ finished: CleanupJournal) throws(TresorError) {
-        try home.exclusively { () throws(TresorError) in
-            var rest = try journal()
-            rest.subtract(finished)
-            try replaceJournal(with: rest)
-        }
+        try home.exclusively { () throws(TresorError) in try subtract(finished) }
+    }
+
+    /// Removes from the journal; call it under the home's lock.
+    func subtract(_ finished: CleanupJournal) throws(TresorError) {
+        var rest = try journal()
+        rest.subtract(finished)
+        try replaceJournal(with: rest)
     }
 
     func replaceJournal(with rest: CleanupJournal) throws(TresorError) {

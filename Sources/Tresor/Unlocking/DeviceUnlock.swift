@@ -87,31 +87,43 @@ public struct DeviceUnlock: Sendable {
 
     /// Destroys this device's share, then the server share. Needs no password and may be repeated.
     ///
-    /// - Throws: ``TresorError/store(_:)`` when the server share could not be deleted. The device share is gone
-    ///   nevertheless; repeat the call to delete the server share. ``TresorError/busy`` while another change of the key
-    ///   slots goes on for longer than a minute.
+    /// The device share is destroyed at once, also while another change of the key slots goes on. The rest waits for that.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` when the server share could not be deleted; ``TresorError/busy`` while another
+    ///   change of the key slots goes on for longer than a minute. The device share is gone nevertheless; repeat the call
+    ///   to delete the server share.
     @concurrent public func forget() async throws(TresorError) {
         try Cancellation.check()
         guard try isForgettable() else { return }
-        try await client.changingSlots { () async throws(TresorError) in try await forgetLocked() }
+        try await finishForgetting(try await destroyShare())
+    }
+
+    /// Deletes the server share of a device whose share was destroyed, when no other change of the key slots goes on.
+    ///
+    /// - Throws: as ``forget()``.
+    @concurrent package func finishForgetting(_ share: DeviceShare?) async throws(TresorError) {
+        try await client.changingSlots { () async throws(TresorError) in
+            try await client.cleanup.finishLocked(as: share)
+        }
     }
 
     /// Does what ``forget()`` does, for a change that has the slot lock.
     func forgetLocked() async throws(TresorError) {
-        try await client.cleanup.finishLocked(as: try destroyShareLocked())
+        try await client.cleanup.finishLocked(as: try destroyShareBlocking())
     }
 
     /// Destroys only this device's share, and records in the cleanup journal that the server share must follow. For a
     /// store that cannot be reached.
     ///
-    /// Both happen in one step: a process that is killed leaves both or neither.
+    /// Both happen in one step: a process that is killed leaves both or neither. It needs no slot lock: whatever change
+    /// goes on keeps what others record, and none writes the share but in the step that also removes its record.
     ///
     /// - Returns: the share that was destroyed, with which a service lets the device delete its server share; `nil` if
     ///   there was none that decodes.
-    /// - Throws: ``TresorError/busy`` while another change of the key slots goes on for longer than a minute.
+    /// - Throws: ``TresorError/busy`` when the home stays locked for a single write.
     @discardableResult @concurrent package func destroyShare() async throws(TresorError) -> DeviceShare? {
         guard try isForgettable() else { return nil }
-        return try await client.changingSlots { () async throws(TresorError) in try destroyShareLocked() }
+        return try await client.uninterrupted { () async throws(TresorError) in try destroyShareBlocking() }
     }
 
     /// Whether there is a device share, or something to finish. A home that does not exist is not made for this.
@@ -120,7 +132,7 @@ public struct DeviceUnlock: Sendable {
         return try client.cleanup.isNeeded()
     }
 
-    private func destroyShareLocked() throws(TresorError) -> DeviceShare? {
+    private func destroyShareBlocking() throws(TresorError) -> DeviceShare? {
         try home.exclusively { () throws(TresorError) in
             let destroyed = try? share()
             if let share = destroyed {

@@ -181,7 +181,7 @@ public struct SlotChanges: Sendable {
         try client.home.exclusively { () throws(TresorError) in try client.cleanup.add(noted) }
         try await put(serverShare, of: device)
         let encoded = try device.encoded()
-        // In one step: a reader must not find the share without its slot.
+        // In one step: nobody finds the share without its slot, or destroys it before the journal is done with it.
         try client.home.exclusively { () throws(TresorError) in
             try rewriteLocked { (file) throws(TresorError) in
                 try file.adding(
@@ -189,8 +189,9 @@ public struct SlotChanges: Sendable {
                     until: until, identity: identity)
             }
             try client.home.replace(.deviceShare, withSecret: encoded)
+            // Who forgets the device from now on records it again.
+            try client.cleanup.subtract(noted)
         }
-        try client.cleanup.unnote(noted)
         return TrustedDevice(id: id, name: name, since: since, until: until)
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
+package import TresorCore
+package import TresorCrypto
 
 /// How a change of the key slots waits for another one in the same home (SPEC §8.4).
 package struct SlotWait: Sendable {
@@ -18,7 +18,7 @@ package struct SlotWait: Sendable {
     ///
     /// - Throws: ``TresorError/busy`` when another task or process has it for longer than the patience;
     ///   ``TresorError/cancelled``; the errors of the home.
-    func lock(_ home: any Home) async throws(TresorError) -> SlotLock {
+    package func lock(_ home: any Home) async throws(TresorError) -> SlotLock {
         let step = Duration.milliseconds(20)
         var waited = Duration.zero
         while true {

@@ -83,6 +83,18 @@ struct ApproveCommand: SurfaceCommand {
         return first
     }
 
+    /// The failure of a decision about somebody who changed, or whom somebody else decided about, since they were shown.
+    static func failure(of error: TresorError, for who: String) -> CommandFailure {
+        let message: String
+        switch error {
+        case .unverified: message = "\(who) has another card by now; look again"
+        case .busy: message = "the share of \(who) is not what was shown any more; look again"
+        case .noAccess: message = "\(who) does not wait any more"
+        default: return CommandFailure(error)
+        }
+        return CommandFailure(of: error, message, hints: ["tresor approve"])
+    }
+
     private func decide(_ petition: Petition, _ session: Session, _ workplace: CommandContext) async throws {
         do throws(TresorError) {
             switch petition {
@@ -93,19 +105,7 @@ struct ApproveCommand: SurfaceCommand {
                 try await session.tresors.perform(refuse ? .refuse(pending) : .approve(pending), on: pending.tresor)
             }
         } catch {
-            let who = petition.who
-            switch error {
-            case .unverified:
-                throw CommandFailure(
-                    of: error, "\(who) has another card by now; look again", hints: ["tresor approve"])
-            case .busy:
-                throw CommandFailure(
-                    of: error, "the share of \(who) is not what was shown any more; look again",
-                    hints: ["tresor approve"])
-            case .noAccess:
-                throw CommandFailure(of: error, "\(who) does not wait any more", hints: ["tresor approve"])
-            default: throw CommandFailure(error)
-            }
+            throw Self.failure(of: error, for: petition.who)
         }
         let state = refuse ? "refused" : petition.approvedState
         workplace.output.say("\(petition.who) \(petition.isPlural ? "are" : "is") \(state)")

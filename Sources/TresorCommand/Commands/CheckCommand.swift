@@ -162,9 +162,12 @@ struct CheckCommand: InputsCommand {
             let id = state.tresor.description.prefix(10)
             throw CommandFailure(
                 of: error, "this home does not have all keys of \(id); a member who has them can restore them",
-                hints: [
-                    "ask \(workplace.tresors.handle(of: state.founder, in: state)) to run: tresor check --repair -t \(id)"
-                ])
+                hints: state.founder == session.identity.user
+                    ? []
+                    : [
+                        "ask \(workplace.tresors.handle(of: state.founder, in: state)) to run: "
+                            + "tresor check --repair -t \(id)"
+                    ])
         }
     }
 

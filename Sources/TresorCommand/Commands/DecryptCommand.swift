@@ -80,6 +80,16 @@ struct DecryptCommand: InputsCommand {
             .open(plan.steps)
     }
 
+    /// The command for one INPUT of several.
+    var alone: String {
+        var words = ["tresor decrypt"]
+        if let tresor { words.append("-t \(Shell.word(tresor))") }
+        if let record { words.append("--record \(Shell.word(record))") }
+        if let from { words.append("--from \(Shell.word(from))") }
+        if current { words.append("--current") }
+        return words.joined(separator: " ")
+    }
+
     /// `plan.json.tresor` gives `plan.json`; another name gets `.opened`, so that nothing is overwritten by surprise.
     private static func opened(_ name: String) -> String {
         name.hasSuffix(".tresor") ? String(name.dropLast(7)) : "\(name).opened"

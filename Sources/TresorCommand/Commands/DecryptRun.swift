@@ -59,7 +59,8 @@ struct DecryptRun {
     /// - Returns: the INPUT if it is to be opened in memory; `nil` when it was large and is done.
     private func begin(_ step: OutputPlan.Step, isOne: Bool) async throws -> Item? {
         let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
-        let output = try command.place.file(for: step, access: .owner, input: input, replaces: command.force)
+        let output = try command.place.file(
+            for: step, access: .owner, input: input, replaces: command.force, alone: isOne ? nil : command.alone)
         let start = try input.start(FileOpener.smallByteCount)
         if let output, let file = try await opener.storedFile(input, startingWith: start, beside: output) {
             let proof = try await write(file, to: output, from: input)

@@ -96,6 +96,14 @@ struct EncryptCommand: InputsCommand {
         workplace.output.say("a member left \(title) or has new keys: its key is changed first")
     }
 
+    /// The command for one INPUT of several.
+    var alone: String {
+        var words = ["tresor encrypt -t \(Shell.word(tresor.tresor))"]
+        if let type { words.append("--type \(Shell.word(type))") }
+        if a { words.append("-a") }
+        return words.joined(separator: " ")
+    }
+
     func recordName(_ input: InputFile) throws -> Name {
         guard let text = record ?? input.lastComponent, !text.isEmpty else { return .empty }
         do {
@@ -104,8 +112,10 @@ struct EncryptCommand: InputsCommand {
             guard record == nil else {
                 throw CommandFailure.usage("a record's name has at most 256 bytes and no control characters")
             }
+            let hint =
+                inputs.count > 1 ? "\(alone) --record NAME -o FILE \(input.path.map { Shell.path($0) } ?? "-")" : nil
             throw CommandFailure(
-                .usage, "\(input.shownName) cannot be a record's name", hints: ["tresor … --record NAME"],
+                .usage, "\(input.shownName) cannot be a record's name", hints: [hint ?? "tresor … --record NAME"],
                 file: input.path)
         }
     }
@@ -132,12 +142,17 @@ struct OutputOptions: ParsableArguments, Sendable {
 
     /// The file a step writes, not yet begun; `nil` for standard output.
     ///
-    /// - Parameter replaces: whether a file may be replaced whose name nobody typed.
+    /// - Parameters:
+    ///   - replaces: whether a file may be replaced whose name nobody typed.
+    ///   - alone: the command for one INPUT of several, which alone can be given another OUTPUT; `nil` for the only one.
     func file(
-        for step: OutputPlan.Step, access: FileAccess, input: InputFile, replaces: Bool = true
+        for step: OutputPlan.Step, access: FileAccess, input: InputFile, replaces: Bool = true, alone: String?
     ) throws(CommandFailure) -> OutputFile? {
         guard case .file(let path) = step.target else { return nil }
-        let file = OutputFile(path: path, access: access, replaces: replaces || output != nil)
+        let file = OutputFile(path: path, access: access, replaces: replaces || output != nil) { other in
+            guard let alone, let input = step.input else { return "tresor … {-C} -o \(other)" }
+            return "\(alone) -o \(other) \(Shell.path(input))"
+        }
         try file.refuse(input)
         do throws(CommandFailure) {
             try file.check()

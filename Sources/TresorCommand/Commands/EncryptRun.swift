@@ -31,7 +31,7 @@ struct EncryptRun {
         defer { progress.finish() }
         for (index, step) in steps.enumerated() {
             do {
-                if let item = try await begin(step) {
+                if let item = try await begin(step, isOne: steps.count == 1) {
                     items.append(item)
                     byteCount += item.content.content.count
                 } else {
@@ -52,9 +52,10 @@ struct EncryptRun {
     }
 
     /// - Returns: the INPUT if it is small; `nil` when it was large and is done.
-    private func begin(_ step: OutputPlan.Step) async throws -> Item? {
+    private func begin(_ step: OutputPlan.Step, isOne: Bool) async throws -> Item? {
         let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
-        let output = try command.place.file(for: step, access: .everybody, input: input)
+        let output = try command.place.file(
+            for: step, access: .everybody, input: input, alone: isOne ? nil : command.alone)
         let record = try command.recordName(input)
         let type = try command.typeName(input)
         let start = try input.start(EncryptCommand.smallByteCount + 1)
@@ -63,7 +64,7 @@ struct EncryptRun {
             return nil
         }
         if start.isEmpty, input.isStream, !command.allowEmpty { throw Self.nothing(from: input) }
-        if try input.hasGrown() { tell(input, count: start.count) }
+        if try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
         return Item(step: step, output: output, content: NamedContent(start, record: record, type: type))
     }
 
@@ -72,10 +73,6 @@ struct EncryptRun {
         .usage(
             "\(input.shownName) is empty: the program that writes to it may have failed",
             hints: ["tresor … --allow-empty"])
-    }
-
-    private func tell(_ input: InputFile, count: Int) {
-        workplace.output.say("\(input.shownName) has grown while it was read: its first \(count) bytes are sealed")
     }
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
@@ -126,7 +123,7 @@ struct EncryptRun {
             throw note.words(for: CommandError(error), or: CommandFailure(error, file: input.path))
         }
         try output?.commit()
-        if content.hasGrown { tell(input, count: content.count) }
+        if content.hasGrown { workplace.output.say(input.growth(after: content.count)) }
         try report(step, output, stream.header, count: sink.count)
     }
 

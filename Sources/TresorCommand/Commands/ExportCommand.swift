@@ -32,7 +32,8 @@ struct ExportCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let plan = try OutputPlan(inputs: [], output: output, directory: nil, json: options.json) { $0 }
+        let plan = try OutputPlan(inputs: [], output: output, directory: nil, json: options.json, takesDirectory: false)
+        { $0 }
         let workplace = try await CommandContext.open(options)
         try workplace.invocation.refuseOwnFiles(plan)
         try refuseTerminal(plan)

@@ -42,8 +42,9 @@ struct InspectCommand: InputsCommand {
     private func inspect(_ input: InputFile, _ workplace: CommandContext) async throws {
         let opener = FileOpener(workplace: workplace, acceptUnverified: false)
         let start = try input.start(FileOpener.smallByteCount)
-        if ExportFile.isExport(start) { return try show(try ExportFile.read(input, after: start), input, workplace) }
-        guard CardFile.isSealedFile(start) else {
+        let object = PastedArmour.block(of: start) ?? start
+        if ExportFile.isExport(object) { return try show(try ExportFile.read(input, after: start), input, workplace) }
+        guard CardFile.isSealedFile(object) else {
             let chain = try CardFile.read(input, after: start, what: "no sealed file and no card")
             return try show(chain, input, workplace)
         }

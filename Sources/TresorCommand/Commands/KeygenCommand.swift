@@ -67,11 +67,12 @@ struct KeygenCommand: SurfaceCommand {
         let password = try PasswordSource.prepared(typed)
         let cost = try argon2id?.cost() ?? .standard
         let places = workplace.invocation.places
-        let moved = try moveAside(places, workplace.output)
+        let moved = try await moveAside(places, workplace)
         func makeIdentity() async throws -> Session {
             do {
                 return try await workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
             } catch {
+                if error == .failed(.memory) { throw CommandFailure.memory(for: cost, isNew: true) }
                 guard error == .usage(.identityExists) else { throw error }
                 throw isThere(in: places)
             }
@@ -89,17 +90,17 @@ struct KeygenCommand: SurfaceCommand {
     }
 
     /// Moves the earlier identity aside for a new one, after saying where to.
-    private func moveAside(_ places: Paths, _ output: Output) throws -> IdentityBackup? {
+    private func moveAside(_ places: Paths, _ workplace: CommandContext) async throws -> IdentityBackup? {
         guard let moved = IdentityBackup(in: places) else { return nil }
         let what =
             moved.hasIdentity
             ? "the earlier identity, with its pins and logs, moves to"
             : "the files of an earlier identity move to"
-        output.say("\(what) \(DisplayText.quoted(moved.path))")
-        guard try Interrupts.atomically({ () throws(CommandFailure) in try moved.move(includingIdentity: force) })
-        else {
-            throw isThere(in: places)
+        workplace.output.say("\(what) \(DisplayText.quoted(moved.path))")
+        let isMoved = try await Interrupts.atomically { () async throws(CommandFailure) in
+            try await moved.move(includingIdentity: force, after: workplace.client.slotWait)
         }
+        guard isMoved else { throw isThere(in: places) }
         return moved
     }
 
@@ -109,10 +110,10 @@ struct KeygenCommand: SurfaceCommand {
         let present = try? DirectoryHome(data: places.data, state: places.state).read(.identity)
         let handle = present.flatMap { try? IdentityFile($0) }?.chain.handle
         let isSame = handle != nil && handle == (try? Name(typed: name))
-        let again = isSame ? "\(HintCompletion.replacing(name, with: "NAME")) --force" : "tresor … --force"
+        let other = isSame ? "{\(name)} NAME " : ""
         return .usage(
             "there is an identity in \(DisplayText.quoted(places.data))",
-            hints: [again, "tresor … {--home} --home DIR"])
+            hints: ["tresor … \(other)--force", "tresor … {--home} \(other)--home DIR"])
     }
 
     /// Whether an earlier run made the identity and was interrupted before its card was published.

@@ -31,18 +31,23 @@ struct KitOptions: ParsableArguments, Sendable {
 
     /// Makes sure, before anything is made, that the words can be written or shown.
     ///
-    /// - Parameter client: whose interrupted run may have written the file already.
-    func checkPlace(_ invocation: Invocation, goingOnFor client: Client? = nil) throws(CommandFailure) {
+    /// - Parameters:
+    ///   - client: whose interrupted run may have written the file already.
+    ///   - isOptional: whether the command can do without a kit.
+    func checkPlace(
+        _ invocation: Invocation, goingOnFor client: Client? = nil, isOptional: Bool = true
+    ) throws(CommandFailure) {
+        let hints = isOptional ? Self.hints : [Self.hints[0]]
         guard !noKit else { return }
         guard let kit else {
-            _ = try invocation.person(or: Self.noTerminal)
+            _ = try invocation.person(or: Self.noTerminal(hints))
             return
         }
         guard kit != "-", !kit.isEmpty else {
-            throw .usage("a kit goes to a file of its own or to the terminal", hints: Self.hints)
+            throw .usage("a kit goes to a file of its own or to the terminal", hints: hints)
         }
         if let client, Self.begun(kit, client) != nil { return }
-        try OutputFile(path: kit, access: .owner, replaces: false).check()
+        try Self.file(kit).check()
         let directory = AtomicFile.split(kit).directory
         guard access(directory, W_OK | X_OK) == 0 else {
             throw CommandFailure(
@@ -51,9 +56,15 @@ struct KitOptions: ParsableArguments, Sendable {
         }
     }
 
+    private static func file(_ path: String) -> OutputFile {
+        OutputFile(path: path, access: .owner, replaces: false) { $0 == "-" ? nil : "tresor … {--kit} --kit \($0)" }
+    }
+
     private static let hints = ["tresor … --kit FILE", "tresor … --no-kit"]
-    private static let noTerminal = CommandFailure(
-        .usage, "there is no terminal to show the kit on", hints: hints)
+
+    private static func noTerminal(_ hints: [String]) -> CommandFailure {
+        .usage("there is no terminal to show the kit on", hints: hints)
+    }
 
     /// Makes a kit, writes or shows its words, and only then makes it valid.
     ///
@@ -75,8 +86,7 @@ struct KitOptions: ParsableArguments, Sendable {
                 workplace.output.say("reusing the recovery kit in \(DisplayText.quoted(kit))")
                 return begun
             }
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(kit)) exists already", hints: ["tresor … {--kit} --kit FILE"], file: kit)
+            try OutputFile(path: kit, access: .owner, replaces: false).check()
         }
         let recoveryKit = try RecoveryKit()
         try workplace.client.recovery.prepareBlocking(recoveryKit)
@@ -95,12 +105,12 @@ struct KitOptions: ParsableArguments, Sendable {
     private func keep(_ recoveryKit: borrowing RecoveryKit, _ workplace: CommandContext) throws {
         let words = try recoveryKit.words()
         guard let kit else {
-            let terminal = try workplace.invocation.person(or: Self.noTerminal)
+            let terminal = try workplace.invocation.person(or: Self.noTerminal([Self.hints[0]]))
             let sheet = try WordSheet.numbered(words)
             try terminal.show("tresor: recovery kit, for paper:\n", secret: sheet, "")
             return
         }
-        let file = OutputFile(path: kit, access: .owner, replaces: false)
+        let file = Self.file(kit)
         try file.write(words.span)
         let end = Array("\n".utf8)
         try file.write(end.span)

@@ -14,9 +14,9 @@ struct ListCommand: SurfaceCommand {
                 tresor list --hide T | --unhide T
                 """,
             discussion: """
-                STATE is ok, rekey pending, waiting (for approval), approver, left, unverified (its owner), made with \
-                your old keys, elsewhere (in another store), forked, or another error. Tresors of owners you have not \
-                verified are listed below the others; --hide hides one.
+                STATE is ok, rekey pending, waiting (for approval), approver, left, unverified (its owner), not read, \
+                made with your old keys, elsewhere (in another store), forked, or another error. Tresors of owners you \
+                have not verified are listed below the others, by id; --all reads them, and --hide hides one.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }
@@ -27,7 +27,7 @@ struct ListCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("Show T again.", valueName: "T"))
     var unhide: String?
 
-    @Flag(help: "Show hidden tresors too.")
+    @Flag(help: "Read the tresors of owners you have not verified, and show hidden ones too.")
     var all = false
 
     @OptionGroup var options: GlobalOptions
@@ -38,7 +38,7 @@ struct ListCommand: SurfaceCommand {
         if let text = hide ?? unhide { return try await setHidden(text, session, workplace) }
         var rows: [Row] = []
         // By name, as people look for it; equal names by id.
-        let summaries = try await session.tresors.all().filter { all || !$0.isHidden }
+        let summaries = try await session.tresors.all(readingStrangers: all).filter { all || !$0.isHidden }
         for summary in summaries.sorted(by: { order($0) < order($1) }) {
             var row = Row(summary, me: session.identity.user, workplace)
             if options.json, let kind = await kind(of: summary, session) { row.object["kind"] = .text(kind.bytes) }
@@ -53,6 +53,7 @@ struct ListCommand: SurfaceCommand {
         if !apart.isEmpty {
             try workplace.output.line("not verified:")
             try print(apart, workplace)
+            if summaries.contains(where: { !$0.isRead }) { workplace.output.say("tresor list --all reads these") }
         }
         if rows.isEmpty { workplace.output.say("there are no tresors here yet; tresor create NAME makes one") }
         try finish(rows)
@@ -121,6 +122,12 @@ struct ListCommand: SurfaceCommand {
             if let trust = summary.founderTrust, !trust.isVerified, error == nil {
                 state = summary.state?.founder == me ? "made with your old keys" : "unverified"
                 error = .unverified
+            }
+            if let stranger = summary.stranger {
+                state = "not read"
+                owner = DisplayText.name(stranger.handle.bytes)
+                object["owner"] = .text(stranger.handle.bytes)
+                object["owner_id"] = .string(stranger.user.description)
             }
             if let failed = summary.error { state = failed.name.replacing("_", with: " ") }
             if summary.isElsewhere { (state, error) = ("elsewhere", nil) }

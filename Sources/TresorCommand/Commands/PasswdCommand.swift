@@ -38,14 +38,16 @@ struct PasswdCommand: SurfaceCommand {
             for: handle.text, from: new, isFirst: false, made: KeygenCommand.makePassword)
         let password = try PasswordSource.prepared(typed)
         let cost = given ?? file.passwordCost ?? .standard
-        if revokeDevices {
+        do {
             try await Interrupts.atomically {
-                try await session.unlocking.changePasswordEndingDevices(to: password, cost: cost)
+                if revokeDevices {
+                    try await session.unlocking.changePasswordEndingDevices(to: password, cost: cost)
+                } else {
+                    try await session.unlocking.changePassword(to: password, cost: cost)
+                }
             }
-        } else {
-            try await Interrupts.atomically {
-                try await session.unlocking.changePassword(to: password, cost: cost)
-            }
+        } catch TresorError.failed(.memory) {
+            throw CommandFailure.memory(for: cost, isNew: true)
         }
         workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed")
         if revokeDevices { workplace.output.say("trusted devices no longer open anything") }

@@ -215,6 +215,7 @@ struct PutCommand: InputsCommand {
             guard let name = name ?? input.lastComponent else {
                 throw CommandFailure.usage("standard input has no name", hints: ["tresor … --as NAME"])
             }
+            if try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
             let isJSON = name.hasSuffix(".json")
             return .put(name, start, type: type ?? (isJSON ? "application/json" : "application/octet-stream"))
         }

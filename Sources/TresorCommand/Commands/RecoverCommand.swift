@@ -51,7 +51,7 @@ struct RecoverCommand: SurfaceCommand {
             throw CommandFailure.usage(
                 "--batch forbids showing the words of the new kit", hints: ["tresor … --kit FILE"])
         }
-        try place.checkPlace(workplace.invocation, goingOnFor: workplace.client)
+        try place.checkPlace(workplace.invocation, goingOnFor: workplace.client, isOptional: false)
         let session = try await workplace.unlock(to: "make a new recovery kit")
         let recoveryKit = try place.make(workplace)
         try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
@@ -74,6 +74,7 @@ struct RecoverCommand: SurfaceCommand {
             recovered = try await workplace.client.recovery.recover(
                 kit: recoveryKit, newPassword: password, cost: cost)
         } catch {
+            if error == .failed(.memory) { throw CommandFailure.memory(for: cost, isNew: true) }
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw CommandFailure(
                 of: error, "the kit opens no identity here",
@@ -108,7 +109,9 @@ struct RecoverCommand: SurfaceCommand {
     /// Reads the words from the file, or asks for them, at most three times as for a password.
     private func recoveryKit(_ workplace: CommandContext) throws -> RecoveryKit {
         if let kit {
-            let file = try SecretFile(path: kit)
+            let copy = Shell.path(InputFile.lastComponent(of: kit))
+            let file = try SecretFile(
+                path: kit, otherwise: ["install -m 600 \(Shell.path(kit)) \(copy)", "tresor … {--kit} --kit \(copy)"])
             try file.claim(workplace.invocation.standardInput, for: "the kit")
             return try Self.kit(
                 try Self.words { () throws(CommandFailure) in

@@ -125,8 +125,7 @@ struct RegisterCommand: SurfaceCommand {
             return CommandFailure(of: .noAccess, "your account at \(service.place) was deleted")
         }
         return CommandFailure(
-            of: .waiting, "the operator of \(service.place) has to admit you; then run the same command again",
-            hints: ["tresor register --no-login"])
+            of: .waiting, "the operator of \(service.place) has to admit you; then run the same command again")
     }
 
     private func report(_ service: AskedService) throws {

@@ -83,7 +83,7 @@ struct RememberCommand: SurfaceCommand {
             workplace.output.say(
                 "both shares are in \(DisplayText.quoted(directory)): anyone who takes this disk can open the identity")
         } else if FileIdentity.isOnSameDevice(store, places.data) {
-            workplace.output.hint(
+            workplace.output.say(
                 "the store is on the same file system as the home: anyone who takes this disk has both shares of the key"
             )
         }
@@ -114,14 +114,14 @@ struct ForgetCommand: SurfaceCommand {
     private func settle(_ share: DeviceShare?) async throws {
         do {
             let workplace = try await CommandContext.open(options, identifying: false)
-            try await Interrupts.atomically { try await workplace.client.cleanup.finish(as: share) }
+            try await Interrupts.atomically { try await workplace.client.device.finishForgetting(share) }
         } catch {
             let failure = CommandFailure(error)
             let isMissing = failure.error == .notFound
             throw CommandFailure(
                 isMissing ? .store(.inputOutput) : failure.error,
-                "the device share is destroyed, but the server share is not: \(failure.message)",
-                hints: ["tresor forget"])
+                "the device share is destroyed, but the server share is not, run this again later: \(failure.message)",
+                hints: failure.hints)
         }
     }
 }

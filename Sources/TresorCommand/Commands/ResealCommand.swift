@@ -59,13 +59,15 @@ struct ResealCommand: InputsCommand {
         let workplace = opener.workplace
         try workplace.invocation.refuseStore(path)
         let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
+        let output = OutputFile(path: path, access: .asBefore(input))
+        try output.check()
         let start = try input.start(FileOpener.smallByteCount)
         if let stored = try await opener.storedFile(input, startingWith: start) {
-            return try await reseal(stored, path, input, isArmoured: Armour.isArmoured(start), session, opener)
+            return try await reseal(stored, input, output, startingWith: start, session, opener)
         }
         let file = try opener.sealedFile(input, startingWith: start)
         guard !dryRun else {
-            return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
+            return try await foresee(file.header, input, session, opener) { () throws(TresorError) in
                 try await session.files.resealingEpoch(
                     of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
@@ -76,32 +78,35 @@ struct ResealCommand: InputsCommand {
             }
         }
         guard let resealed else {
-            try report(path, file.header, key: file.header.epoch, isChanged: false, workplace)
+            try report(input, file.header, key: file.header.epoch, isChanged: false, workplace)
             return false
         }
-        let output = OutputFile(path: path, access: .asBefore(input.mode))
-        let bytes = Armour.isArmoured(start) ? resealed.armoured : resealed.bytes
+        let text = PastedArmour.parts(of: start)
+        let bytes = text.map { $0.before + resealed.armoured + $0.after } ?? resealed.bytes
         try output.write(bytes.span)
         try output.commit()
-        try report(path, resealed.header, key: resealed.header.epoch, isChanged: true, workplace)
+        try report(input, resealed.header, key: resealed.header.epoch, isChanged: true, workplace)
         return true
     }
 
     /// A large file, which does not pass through memory as a whole.
     private func reseal(
-        _ file: StoredFile<SealedFileSource>, _ path: String, _ input: InputFile, isArmoured: Bool, _ session: Session,
-        _ opener: FileOpener
+        _ file: StoredFile<SealedFileSource>, _ input: InputFile, _ output: OutputFile, startingWith start: [UInt8],
+        _ session: Session, _ opener: FileOpener
     ) async throws -> Bool {
         guard !dryRun else {
-            return try await foresee(path, file.header, input, session, opener) { () throws(TresorError) in
+            return try await foresee(file.header, input, session, opener) { () throws(TresorError) in
                 try await session.files.resealingEpoch(
                     of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
         let note = FailureNote()
-        let progress = opener.workplace.invocation.progress("resealing \(DisplayText.quoted(path))")
+        let progress = opener.workplace.invocation.progress("resealing \(input.shownName)")
         defer { progress.finish() }
-        let output = OutputFile(path: path, access: .asBefore(input.mode))
+        let source = FileBytes(input.descriptor, owner: input, byteCount: input.byteCount ?? 0)
+        let text = try await FileOpener.textAround(source, startingWith: start)
+        if !text.before.isEmpty { try output.write(text.before.span) }
+        let isArmoured = PastedArmour.begin(in: start) != nil
         var sink = OutputSink(output, note, progress, total: file.source.byteCount, isArmoured: isArmoured)
         let resealed: SealedStream?
         do {
@@ -116,9 +121,12 @@ struct ResealCommand: InputsCommand {
         } catch let failure as CommandFailure {
             throw note.words(for: failure.error, or: failure)
         }
-        if resealed != nil { try output.commit() }
+        if resealed != nil {
+            if !text.after.isEmpty { try output.write(text.after.span) }
+            try output.commit()
+        }
         let header = resealed?.header ?? file.header
-        try report(path, header, key: header.epoch, isChanged: resealed != nil, opener.workplace)
+        try report(input, header, key: header.epoch, isChanged: resealed != nil, opener.workplace)
         return resealed != nil
     }
 
@@ -139,25 +147,27 @@ struct ResealCommand: InputsCommand {
 
     /// Reports the change without making it: opens the file as a real run would, and writes nothing.
     private func foresee(
-        _ path: String, _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
+        _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
         _ resealingEpoch: () async throws(TresorError) -> UInt64?
     ) async throws -> Bool {
         let epoch = try await opener.attempt(header, as: session, from: input, resealingEpoch)
-        try report(path, header, key: epoch ?? header.epoch, isChanged: epoch != nil, opener.workplace)
+        try report(input, header, key: epoch ?? header.epoch, isChanged: epoch != nil, opener.workplace)
         return epoch != nil
     }
 
     private func report(
-        _ path: String, _ header: FileHeader, key: UInt64, isChanged: Bool, _ workplace: CommandContext
+        _ input: InputFile, _ header: FileHeader, key: UInt64, isChanged: Bool, _ workplace: CommandContext
     ) throws {
         guard options.json else {
-            if isChanged {
-                workplace.output.say("\(DisplayText.quoted(path)) \(dryRun ? "would use" : "now uses") key \(key)")
-            }
-            return
+            guard isChanged else { return }
+            workplace.output.say("\(input.shownName) \(dryRun ? "would use" : "now uses") key \(key)")
+            let others = input.otherNameCount
+            guard others > 0 else { return }
+            let names = others == 1 ? "another name of it keeps" : "\(others) other names of it keep"
+            return workplace.output.say("\(names) the old key (hard links)")
         }
         try workplace.output.object([
-            "type": "sealed", "file": .string(path), "tresor": .string(header.tresor.description),
+            "type": "sealed", "file": .string(input.path ?? "-"), "tresor": .string(header.tresor.description),
             "key": .unsigned(key), "changed": .bool(isChanged), "dry_run": .bool(dryRun),
         ])
     }

@@ -87,7 +87,8 @@ struct ShareCommand: SurfaceCommand {
     private func candidates(_ workplace: CommandContext) async throws -> [Candidate] {
         var found: [Candidate] = []
         for name in people {
-            let person = try await workplace.people.find(name, card: card, takesCard: true)
+            let person = try await workplace.people.find(
+                name, card: card, takesCard: people.count == 1 && !acceptUnverified)
             guard person.trust != .me else {
                 throw CommandFailure.usage("\(DisplayText.name(name)) is you, and you are a member already")
             }

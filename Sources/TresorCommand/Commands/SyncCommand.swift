@@ -34,7 +34,7 @@ struct SyncCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "sync records")
         var summaries: [TresorSummary] = []
         if tresors.isEmpty {
-            summaries = try await session.tresors.all().filter {
+            summaries = try await session.tresors.all(readingStrangers: false).filter {
                 !$0.isApart && !$0.isElsewhere && $0.state?.waiting[session.user] == nil
             }
         } else {

@@ -66,8 +66,8 @@ struct CommandContext: Sendable {
         CommandFailure(
             .store(.readOnly), "the store at \(DisplayText.quoted(path)) cannot be written by you",
             hints: [
-                "chmod g+w \(Shell.path(path)) (as its owner, for a group that shares it)",
-                "chmod g+ws \(Shell.path(AtomicFile.split(path).directory)) (as its owner; then umask 002 for all)",
+                "chmod g+w \(Shell.path(path)) # as its owner, for a group that shares it",
+                "chmod g+ws \(Shell.path(AtomicFile.split(path).directory)) # as its owner; then umask 002 for all",
             ], file: path)
     }
 
@@ -165,6 +165,9 @@ struct CommandContext: Sendable {
                 hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
         case .failed(.permissions):
             return HomeFault.failure(at: [invocation.places.data, path])
+        case .failed(.memory):
+            let cost = try? client.identityFileBlocking().passwordCost
+            return cost.map { .memory(for: $0, isNew: false) } ?? CommandFailure(error, file: path)
         default: return CommandFailure(error, file: path)
         }
     }

@@ -37,18 +37,22 @@ struct FileOpener {
             tooLarge: CommandFailure(.usage, "\(input.shownName) is too large for one piece")
         ) { (part) throws(CommandFailure) in try self.judge(part, by: &judge, of: input) }
         do {
-            return try SealedFile(PastedArmour.text(of: bytes) ?? bytes)
+            return try SealedFile(PastedArmour.block(of: bytes) ?? bytes)
         } catch {
-            throw FileRefusal.failure(error, input)
+            throw FileRefusal.failure(error, input, bytes)
         }
     }
 
     /// Refuses at the start what is not a sealed file, without reading to its end, which may not exist.
     private func checkHeader(_ start: [UInt8], of input: InputFile) throws {
+        let block = PastedArmour.block(of: start) ?? start
         do {
-            try SealedFile.checkBeginning(start)
+            try SealedFile.checkBeginning(block)
         } catch {
-            guard error == .altered, !Self.isNamedSealed(start) else { throw FileRefusal.failure(error, input) }
+            let refusal = FileRefusal.failure(error, input, start)
+            guard refusal.error == .altered, TransportDamage(of: start) == nil, !Self.isNamedSealed(block) else {
+                throw refusal
+            }
             throw CommandFailure(of: error, "\(input.shownName) is not a sealed file", file: input.path)
         }
     }
@@ -64,7 +68,7 @@ struct FileOpener {
         do {
             try judge.append(part)
         } catch {
-            throw FileRefusal.failure(error, input)
+            throw judge.isOfText ? TransportDamage.lines.failure(input) : FileRefusal.failure(error, input)
         }
     }
 
@@ -89,10 +93,26 @@ struct FileOpener {
             }
         }
         do {
-            return try await StoredFile(SealedFileSource(source, startingWith: start))
+            let (before, after) = try await Self.textAround(source, startingWith: start)
+            let block = source.part(before.count..<(source.byteCount - after.count))
+            return try await StoredFile(SealedFileSource(block, startingWith: Array(start[before.count...])))
         } catch {
-            throw FileRefusal.failure(error, input)
+            throw FileRefusal.failure(error, input, start)
         }
+    }
+
+    /// The text around a block of armour that is not in memory as a whole; none around any other file.
+    static func textAround(
+        _ source: FileBytes, startingWith start: [UInt8]
+    ) async throws(TresorError) -> (before: [UInt8], after: [UInt8]) {
+        guard let begin = PastedArmour.begin(in: start) else { return ([], []) }
+        let rest = max(start.count, source.byteCount - PastedArmour.greatestRest)..<source.byteCount
+        let text = try await source.bytes(rest)
+        guard let end = PastedArmour.endLine(in: text, from: 0) else { return (Array(start[..<begin]), []) }
+        let after = Array(text[end.upperBound...])
+        // Nobody can tell which of two blocks is meant.
+        guard PastedArmour.begin(in: after) == nil else { throw .altered }
+        return (Array(start[..<begin]), after)
     }
 
     /// Opens a file in memory.
@@ -141,7 +161,8 @@ struct FileOpener {
             guard error == .unverified else { throw await refusal(input, session).failure(error, header) }
             let state = try await self.state(of: header.tresor)
             try await workplace.verifier.verifyFounder(
-                of: state, for: session, accept: acceptUnverified, hint: "tresor … --accept-unverified")
+                of: state, for: session, accept: acceptUnverified,
+                hint: isResealing ? "" : "tresor … --accept-unverified")
         }
         return try await explaining(header, as: session, from: input, body)
     }

@@ -128,8 +128,11 @@ struct FileRefusal {
     }
 
     /// The messages that need no identity.
-    static func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
-        switch error {
+    ///
+    /// - Parameter text: what was read, if that may be armour that was changed on its way.
+    static func failure(_ error: TresorError, _ input: InputFile, _ text: [UInt8] = []) -> CommandFailure {
+        if error == .altered, let failure = input.change ?? TransportDamage(of: text)?.failure(input) { return failure }
+        return switch error {
         case .altered:
             CommandFailure(
                 of: error, "\(input.shownName) is damaged, forged, or not the file that was asked for", file: input.path

@@ -23,7 +23,7 @@ struct PersonResolver: Sendable {
     ///
     /// - Parameter card: a file with a card brought by hand. It counts if the store does not have the card, or
     ///   shows an older generation.
-    /// - Parameter takesCard: whether the command has the option `--card`.
+    /// - Parameter takesCard: whether the command can take the option `--card` for this person.
     func find(_ text: String, card: String? = nil, takesCard: Bool = false) async throws -> Candidate {
         var people: [Candidate]
         do throws(TresorError) {
@@ -93,7 +93,9 @@ struct PersonResolver: Sendable {
         let store = (try? invocation.places.store()).map { "the store at \(DisplayText.quoted($0))" } ?? "this store"
         return CommandFailure(
             .notFound, "no card for \(DisplayText.quoted(text)) in \(store)",
-            hints: hints + [takesCard ? "tresor … --card FILE" : "tresor verify \(Shell.word(text)) --card FILE"])
+            hints: hints + [
+                takesCard ? "tresor … {--number} --card FILE" : "tresor verify \(Shell.word(text)) --card FILE"
+            ])
     }
 
     /// The failure when the store offers another person in place of a pinned one.

@@ -26,10 +26,10 @@ enum CardFile {
             after: start, limit: 2 * CardChain.maximumByteCount, tooLarge: failure(.altered, input, what)
         ) { _ throws(CommandFailure) in }
         do throws(TresorError) {
-            if let text = PastedArmour.text(of: bytes) { return try CardChain(armoured: text) }
+            if let text = PastedArmour.block(of: bytes) { return try CardChain(armoured: text) }
             return try CardChain(bytes)
         } catch {
-            throw failure(error, input, what)
+            throw input.change ?? TransportDamage(of: bytes)?.failure(input) ?? failure(error, input, what)
         }
     }
 

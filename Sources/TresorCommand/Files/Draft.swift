@@ -124,7 +124,7 @@ final class Draft: Sendable {
     /// Copies an unnamed file that cannot get a name into one that has had a name from the start, under the same
     /// descriptor.
     private func copyToNamed() throws(SystemError) -> String {
-        let mode = try file.status().st_mode & 0o777
+        let attributes = try FileAttributes(of: descriptor)
         let copy = try Self.named(in: directory)
         let temporary = copy.name
         name.withLock { $0 = temporary }
@@ -139,7 +139,7 @@ final class Draft: Sendable {
             try copy.file.write(part.span.extracting(first: count).bytes)
             offset += off_t(count)
         }
-        _ = try SystemError.retrying { fchmod(copy.file.number, mode) }
+        guard try attributes.give(to: copy.file.number).isEmpty else { throw SystemError(EPERM) }
         try copy.file.synchronize()
         _ = try SystemError.retrying { dup2(copy.file.number, descriptor) }
         _ = try SystemError.retrying { fcntl(descriptor, F_SETFD, FD_CLOEXEC) }

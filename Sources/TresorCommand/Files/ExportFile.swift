@@ -20,10 +20,10 @@ enum ExportFile {
             after: start, limit: TresorExport.maximumByteCount / 2 * 3, tooLarge: failure(.altered, input)
         ) { _ throws(CommandFailure) in }
         do throws(TresorError) {
-            if let text = PastedArmour.text(of: bytes) { return try TresorExport(armoured: text) }
+            if let text = PastedArmour.block(of: bytes) { return try TresorExport(armoured: text) }
             return try TresorExport(bytes)
         } catch {
-            throw failure(error, input)
+            throw input.change ?? TransportDamage(of: bytes)?.failure(input) ?? failure(error, input)
         }
     }
 

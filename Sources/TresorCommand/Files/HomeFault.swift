@@ -28,8 +28,9 @@ enum HomeFault {
             let me = geteuid()
             guard status.st_uid == me else {
                 return CommandFailure(
-                    error, "\(shown) belongs to \(name(of: status.st_uid)), and you are \(name(of: me))",
-                    hints: ["sudo chown \(name(of: me)) \(word)"], file: path)
+                    error,
+                    "\(shown) belongs to \(SystemName.of(user: status.st_uid)), and you are \(SystemName.of(user: me))",
+                    hints: ["sudo chown \(SystemName.of(user: me)) \(word)"], file: path)
             }
             let isDirectory = status.isKind(S_IFDIR)
             guard status.st_mode & (isDirectory ? 0o022 : 0o077) == 0 else {
@@ -46,10 +47,5 @@ enum HomeFault {
         let count = readlink(path, &bytes, bytes.count)
         let target = String(decoding: bytes.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return target.hasPrefix("/") ? target : Paths.join(AtomicFile.split(path).directory, target)
-    }
-
-    private static func name(of user: uid_t) -> String {
-        guard let entry = getpwuid(user), let name = entry.pointee.pw_name else { return String(user) }
-        return String(cString: name)
     }
 }

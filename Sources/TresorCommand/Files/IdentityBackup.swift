@@ -53,15 +53,17 @@ final class IdentityBackup: Sendable {
 
     /// Moves all of it, while nobody else writes to the home.
     ///
-    /// - Parameter includingIdentity: whether an identity may be moved; otherwise one that has just appeared is refused.
+    /// - Parameters:
+    ///   - includingIdentity: whether an identity may be moved; otherwise one that has just appeared is refused.
+    ///   - wait: how to wait for another change of the key slots.
     /// - Returns: `false` for such an identity; then nothing is moved.
-    func move(includingIdentity: Bool) throws(CommandFailure) -> Bool {
+    func move(includingIdentity: Bool, after wait: SlotWait) async throws(CommandFailure) -> Bool {
         token.withLock { $0 = Interrupts.onInterrupt { [weak self] in self?.putBack() } }
         var failure: CommandFailure?
         var isRefused = false
         do throws(TresorError) {
             let home = DirectoryHome(data: places.data, state: places.state)
-            guard let lock = try home.slotLock() else { throw .busy }
+            let lock = try await wait.lock(home)
             try home.exclusively {
                 isRefused = !includingIdentity && hasIdentity
                 if !isRefused { failure = moveAll() }

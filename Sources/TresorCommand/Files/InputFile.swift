@@ -41,9 +41,16 @@ final class StandardInput: Sendable {
         }
         guard let earlier, earlier.isStandard || earlier.user != user else { return }
         let name = earlier.isStandard || isStandard ? "standard input" : "one stream"
+        let option = [earlier.user, user].contains(PasswordSource.newUser) ? "--new-password" : "--password"
         throw .usage(
             "\(name) cannot be both \(earlier.user) and \(user)",
-            hints: ["tresor … {--password-file} {--password-fd} --password-file FILE"])
+            hints: ["tresor … {\(option)-file} {\(option)-fd} \(option)-file FILE"])
+    }
+
+    /// Whether a pipe may take its place: it is a terminal or a device like `/dev/null`, and brings no data.
+    static var isFree: Bool {
+        var status = stat()
+        return fstat(STDIN_FILENO, &status) != 0 || status.isKind(S_IFCHR)
     }
 
     static func isStream(_ descriptor: Int32) -> Bool {
@@ -100,10 +107,38 @@ final class InputFile: Sendable {
     func hasGrown() throws(CommandFailure) -> Bool {
         guard let begun, let now = Self.status(of: descriptor) else { return false }
         if now.st_size > begun.st_size { return true }
-        guard now.st_size == begun.st_size, Self.times(now) == Self.times(begun) else {
-            throw CommandFailure(.busy, "\(shownName) was changed while it was read", file: path)
-        }
+        if let change { throw change }
         return false
+    }
+
+    /// What is said of a file that has grown.
+    func growth(after count: Int) -> String {
+        "\(shownName) has grown while it was read: its first \(count) bytes are sealed"
+    }
+
+    /// The failure of a file that was changed while it was read, in any way; `nil` for one that is as it was opened.
+    var change: CommandFailure? {
+        guard let begun, let now = Self.status(of: descriptor),
+            now.st_size != begun.st_size || Self.times(now) != Self.times(begun)
+        else { return nil }
+        return changed
+    }
+
+    private var changed: CommandFailure {
+        CommandFailure(.busy, "\(shownName) was changed while it was read", file: path)
+    }
+
+    /// Makes sure that the file still has its name, and is as it was opened: else somebody has put there what is newer.
+    func checkUnchanged() throws(CommandFailure) {
+        if let change { throw change }
+        guard let path, FileIdentity(path: path) == identity else { throw changed }
+    }
+
+    /// The number of its other names. They keep the file that is replaced under this one.
+    var otherNameCount: Int { max(0, Int(begun?.st_nlink ?? 1) - 1) }
+
+    func attributes() throws(CommandFailure) -> FileAttributes {
+        do throws(SystemError) { return try FileAttributes(of: descriptor) } catch { throw unreadable }
     }
 
     private static func times(_ status: stat) -> [Int] {
@@ -134,12 +169,6 @@ final class InputFile: Sendable {
     var lastComponent: String? { path.map { Self.lastComponent(of: $0) } }
 
     var identity: FileIdentity? { FileIdentity(descriptor: descriptor) }
-
-    /// The mode of the file; 0600 if it is unknown.
-    var mode: mode_t {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 ? status.st_mode & 0o777 : 0o600
-    }
 
     /// All of it.
     ///

@@ -10,14 +10,14 @@ import TresorStore
     import Glibc
 #endif
 
-/// The mode of a written file.
+/// Who may use a written file.
 enum FileAccess: Sendable {
     /// 0600: decrypted content, kits, identities.
     case owner
     /// By umask: sealed files and cards.
     case everybody
-    /// The mode of the file that is replaced.
-    case asBefore(mode_t)
+    /// As the file that was read and is replaced: its owner, group, mode, access list and user attributes.
+    case asBefore(InputFile)
 }
 
 /// An output file that is wholly the old one or wholly the new one, never a part.
@@ -29,15 +29,21 @@ final class OutputFile {
     let path: String
     private let access: FileAccess
     private let replaces: Bool
+    private let elsewhere: (String) -> String?
     private var draft: Draft?
 
     /// - Parameters:
     ///   - path: where the file will be.
     ///   - replaces: whether an existing file may be replaced.
-    init(path: String, access: FileAccess, replaces: Bool = true) {
+    ///   - elsewhere: the hint that writes to another file, or to standard output for `-`; `nil` where there is none.
+    init(
+        path: String, access: FileAccess, replaces: Bool = true,
+        elsewhere: @escaping (String) -> String? = { "tresor … -o \($0)" }
+    ) {
         self.path = path
         self.access = access
         self.replaces = replaces
+        self.elsewhere = elsewhere
     }
 
     deinit {
@@ -57,17 +63,33 @@ final class OutputFile {
     /// Refuses a target that is a link, a device, a pipe or a directory, or a file that may not be replaced.
     func check() throws(CommandFailure) {
         var status = stat()
-        guard lstat(path, &status) == 0 else { return }
+        guard lstat(path, &status) == 0 else {
+            // Said before anything is read, and not when everything is written.
+            if errno == ENAMETOOLONG { throw cannotWrite(SystemError(ENAMETOOLONG)) }
+            return
+        }
         let name = DisplayText.quoted(path)
         guard status.isKind(S_IFREG) else {
-            let isStream = status.isKind(S_IFCHR) || status.isKind(S_IFIFO) || status.isKind(S_IFLNK)
             throw CommandFailure(
-                .failed(.other), "\(name) is not a regular file and is not replaced",
-                hints: isStream ? ["tresor … -o -"] : [], file: path)
+                .failed(.other), "\(name) is not a regular file and is not replaced", hints: hints(around: status),
+                file: path)
         }
         guard replaces else {
             throw CommandFailure(.usage, "\(name) exists already and is not replaced", file: path)
         }
+    }
+
+    private func hints(around status: stat) -> [String] {
+        if case .asBefore = access {
+            guard status.isKind(S_IFLNK), let target = FileIdentity.resolved(path) else { return [] }
+            return [HintCompletion.replacing(path, with: target)]
+        }
+        let isStream = status.isKind(S_IFCHR) || status.isKind(S_IFIFO) || status.isKind(S_IFLNK)
+        return isStream ? elsewhere("-").map { [$0] } ?? [] : []
+    }
+
+    private func cannotWrite(_ error: SystemError) -> CommandFailure {
+        .cannotWrite(path, error, hints: elsewhere("FILE").map { [$0] } ?? [])
     }
 
     func write(_ bytes: Span<UInt8>) throws(CommandFailure) {
@@ -75,7 +97,7 @@ final class OutputFile {
         do throws(SystemError) {
             try SystemCall.write(bytes.bytes, to: draft.descriptor)
         } catch {
-            throw .cannotWrite(path, error)
+            throw cannotWrite(error)
         }
     }
 
@@ -89,22 +111,34 @@ final class OutputFile {
     func commit() throws(CommandFailure) {
         let draft = try opened()
         try check()
-        guard mode.map({ fchmod(draft.descriptor, $0) == 0 }) ?? true else { throw .cannotWrite(path, .current) }
+        try giveAccess(to: draft)
         self.draft = nil
         do throws(SystemError) {
             try draft.commit(replacing: replaces)
         } catch {
             if error.number == EEXIST { try check() }
-            throw .cannotWrite(path, error)
+            throw cannotWrite(error)
         }
     }
 
-    /// The mode it gets at the end, if not the one it was opened with.
-    private var mode: mode_t? {
+    /// Gives the file at the end what it was not opened with.
+    private func giveAccess(to draft: Draft) throws(CommandFailure) {
         switch access {
-        case .owner: nil
-        case .everybody: 0o666 & ~Hardening.creationMask
-        case .asBefore(let mode): mode & 0o777
+        case .owner: return
+        case .everybody:
+            guard fchmod(draft.descriptor, 0o666 & ~Hardening.creationMask) == 0 else {
+                throw cannotWrite(.current)
+            }
+        case .asBefore(let input):
+            try input.checkUnchanged()
+            let losses: [FileAttributes.Loss]
+            let attributes = try input.attributes()
+            do throws(SystemError) {
+                losses = try attributes.give(to: draft.descriptor)
+            } catch {
+                throw cannotWrite(error)
+            }
+            guard losses.isEmpty else { throw AttributeLoss.failure(losses, path) }
         }
     }
 
@@ -116,7 +150,7 @@ final class OutputFile {
             self.draft = draft
             return draft
         } catch {
-            throw .cannotWrite(path, error)
+            throw cannotWrite(error)
         }
     }
 }

@@ -31,17 +31,20 @@ struct OutputPlan: Sendable, Equatable {
     ///   - output: `-o`.
     ///   - directory: `-C`.
     ///   - json: whether standard output is taken by JSON.
+    ///   - takesDirectory: whether the command has `-C`.
     ///   - rename: from an INPUT's last component to the output's.
     /// - Throws: 64 when options contradict one another or two INPUTs have one output name.
     init(
-        inputs: [String], output: String?, directory: String?, json: Bool = false, rename: (String) -> String
+        inputs: [String], output: String?, directory: String?, json: Bool = false, takesDirectory: Bool = true,
+        rename: (String) -> String
     ) throws(CommandFailure) {
         self.directory = directory
         guard output == nil || directory == nil else { throw .usage("-o and -C cannot both be given") }
         guard output != "", directory != "", !inputs.contains("") else { throw .usage("a file name cannot be empty") }
         guard !json || (output ?? directory).map({ $0 != "-" }) ?? (inputs.count > 1) else {
             throw .usage(
-                "with --json the output needs a file", hints: ["tresor … {-o} -o FILE", "tresor … {-o} -C DIR"])
+                "with --json the output needs a file",
+                hints: ["tresor … {-o} -o FILE"] + (takesDirectory ? ["tresor … {-o} -C DIR"] : []))
         }
         let inputs: [String?] = inputs.isEmpty ? [nil] : inputs.map { $0 == "-" ? nil : $0 }
         guard inputs.filter({ $0 == nil }).count <= 1 else { throw .usage("standard input can be named only once") }

@@ -117,7 +117,7 @@ struct Paths: Sendable, Equatable {
     /// Notes the store in the home, which must exist, so that later commands find it: the absolute path of a file, or
     /// the address of a service.
     func noteStore() throws(CommandFailure) {
-        let file = OutputFile(path: storeNote, access: .owner)
+        let file = OutputFile(path: storeNote, access: .owner) { _ in nil }
         let note = if let service = try service() { service.note } else { Self.absolute(try store()) + "\n" }
         try file.write(Array(note.utf8).span)
         try file.commit()

@@ -10,20 +10,22 @@ import TresorStore
     import Glibc
 #endif
 
-/// A file that nobody else may read: a password, a kit. Pipes and terminals named by a path are exempt.
+/// A file that keeps a secret: a password, a kit. Pipes and terminals named by a path are exempt.
 final class SecretFile {
     let path: String
     private let file: FileDescriptor
 
+    /// - Parameter hints: the ways without this file, for one whose mode cannot be changed: in a container it may lie on
+    ///   a file system that is mounted to be read.
     /// - Throws: 10 when it is missing; 1 when others can read it or it belongs to another user, with the `chmod`.
-    init(path: String) throws(CommandFailure) {
+    init(path: String, otherwise hints: [String] = []) throws(CommandFailure) {
         self.path = path
         do throws(SystemError) {
             file = try FileDescriptor(path, O_RDONLY | O_NOCTTY)
         } catch {
             throw .cannotOpen(path, error)
         }
-        try check()
+        try check(otherwise: hints)
     }
 
     /// Claims the stream that the path leads to, if it leads to one.
@@ -54,7 +56,7 @@ final class SecretFile {
         return (try? RecoveryKit(typed: content)) != nil
     }
 
-    private func check() throws(CommandFailure) {
+    private func check(otherwise hints: [String]) throws(CommandFailure) {
         let name = DisplayText.quoted(path)
         let status: stat
         do throws(SystemError) { status = try file.status() } catch { throw .cannotOpen(path, error) }
@@ -62,13 +64,19 @@ final class SecretFile {
             throw CommandFailure(.usage, "\(name) is a directory", file: path)
         }
         guard status.isKind(S_IFREG) else { return }
+        guard !status.keepsSecret else { return }
         guard status.st_uid == geteuid() else {
-            throw CommandFailure(.failed(.permissions), "\(name) belongs to somebody else", file: path)
-        }
-        guard status.st_mode & 0o077 == 0 else {
             throw CommandFailure(
-                .failed(.permissions), "\(name) can be read or changed by others",
-                hints: ["chmod 600 \(Shell.path(path))"], file: path)
+                .failed(.permissions), "\(name) belongs to \(SystemName.of(user: status.st_uid))", hints: hints,
+                file: path)
         }
+        let mend = isReadOnly ? [] : ["chmod 600 \(Shell.path(path))"]
+        throw CommandFailure(
+            .failed(.permissions), "\(name) can be read or changed by others", hints: mend + hints, file: path)
+    }
+
+    private var isReadOnly: Bool {
+        var system = statvfs()
+        return fstatvfs(file.number, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0
     }
 }

@@ -75,11 +75,18 @@ enum SecretInput {
 
     /// A password: the content of a source less one final LF or CRLF.
     ///
-    /// - Parameter path: the path of a file, for the mend of what another system made of it.
+    /// - Parameters:
+    ///   - path: the path of a file, for the mend of what another system made of it.
+    ///   - option: `--password` or `--new-password`, which the mend begins with.
+    ///   - firstLine: the hint that takes the first line alone, where the source is no file.
     static func password(
-        _ content: consuming SecretBytes, what: String, path: String? = nil
+        _ content: consuming SecretBytes, what: String, path: String? = nil, option: String = "--password",
+        firstLine: String? = nil
     ) throws(CommandFailure) -> SecretBytes {
-        if let foreign = foreignText(content) { throw foreign.failure(of: what, path: path) }
+        if let foreign = foreignText(content) {
+            throw foreign.failure(
+                of: what, lineCount: lineCount(content), path: path, option: option, firstLine: firstLine)
+        }
         let password = try withoutLineEnd(content)
         guard password.count > 0 else { throw .usage("\(what) is empty") }
         guard password.count <= passwordLimit else { throw .usage("\(what) is longer than \(passwordLimit) bytes") }
@@ -114,7 +121,9 @@ enum SecretInput {
     private enum ForeignText {
         case mark, wide, lines
 
-        func failure(of what: String, path: String?) -> CommandFailure {
+        func failure(
+            of what: String, lineCount: Int, path: String?, option: String, firstLine: String?
+        ) -> CommandFailure {
             let file = path.map { Shell.path($0) }
             let (message, command): (String, String?) =
                 switch self {
@@ -129,7 +138,15 @@ enum SecretInput {
                         file.map { "iconv -f UTF-16 -t UTF-8 \($0) > FILE" }
                     )
                 case .lines:
-                    ("\(what) has more than one line, and a password is one line", file.map { "sed -i '2,$d' \($0)" })
+                    (
+                        "\(what) has more than one line: \(lineCount) of them, and a password is one",
+                        file.map { file in
+                            // The file stays as it is: its other lines may be somebody's notes.
+                            let first = "head -n 1 \(file)"
+                            return StandardInput.isFree
+                                ? "\(first) | tresor … {\(option)-file} \(option)-fd 0" : "\(first) > FILE"
+                        } ?? firstLine
+                    )
                 }
             return CommandFailure(.usage, message, hints: command.map { [$0] } ?? [], file: path)
         }
@@ -142,6 +159,13 @@ enum SecretInput {
         let count = countWithoutLineEnd(bytes)
         for index in 0..<count where bytes[index] == UInt8(ascii: "\n") { return .lines }
         return nil
+    }
+
+    private static func lineCount(_ content: borrowing SecretBytes) -> Int {
+        let bytes = content.span
+        var count = 1
+        for index in 0..<countWithoutLineEnd(bytes) where bytes[index] == UInt8(ascii: "\n") { count += 1 }
+        return count
     }
 
     private static func isText(_ password: borrowing SecretBytes) -> Bool {

@@ -12,8 +12,12 @@ enum HintCompletion {
     }
 
     /// Completes a hint: `tresor … OPTION` becomes this run's command with the option and the given places.
-    /// `tresor … {-o} OPTION` omits an option that the new one excludes, with its value; there may be several.
+    /// `tresor … {-o} OPTION` omits an option that the new one excludes, with its value, or another word; there may be
+    /// several. What is piped into the command stays before it.
     static func complete(_ hint: String) -> String {
+        if let pipe = hint.ranges(of: " | tresor … ").last {
+            return "\(hint[..<pipe.lowerBound]) | \(complete("tresor … \(hint[pipe.upperBound...])"))"
+        }
         let words = Surroundings.current.words.given.withLock { $0 }
         // Help needs no place, and the places may be what was wrong.
         guard let rest = hint.removingPrefix("tresor "), !words.isEmpty, !rest.hasPrefix("help ") else { return hint }
@@ -32,7 +36,7 @@ enum HintCompletion {
         }
         // An option that is given already gives way to the one that is added.
         let given = added.split(separator: " ")
-        if given.count > 1, given[0].hasPrefix("-"), !given[1].hasPrefix("-") {
+        if given.count > 1, given[0].hasPrefix("-"), given[1] == "-" || !given[1].hasPrefix("-") {
             options = without(String(given[0]), in: options)
         }
         let again = ["tresor", text(options), added, text(operands)]
@@ -55,7 +59,8 @@ enum HintCompletion {
     private static func without(_ option: String, in words: ArraySlice<String>) -> ArraySlice<String> {
         var rest = words
         while let index = rest.firstIndex(where: { $0 == option || $0.hasPrefix("\(option)=") }) {
-            rest.removeSubrange(index..<min(index + (rest[index] == option ? 2 : 1), rest.endIndex))
+            rest.removeSubrange(
+                index..<min(index + (rest[index] == option && option.hasPrefix("-") ? 2 : 1), rest.endIndex))
         }
         return rest
     }

@@ -13,6 +13,8 @@ import TresorCrypto
 /// The sources of passwords; the first present is used: descriptor, file, trusted device, the two variables, the
 /// person.
 struct PasswordSource: Sendable {
+    /// How a stream of a new password is called.
+    static let newUser = "the new password"
     /// How often something secret may be typed.
     static let tries = 3
 
@@ -134,9 +136,11 @@ struct PasswordSource: Sendable {
 
     private func person(_ option: String = "--password-file") throws(CommandFailure) -> Terminal {
         if let terminal = terminal() { return terminal }
-        let reason = options.batch ? "--batch forbids asking" : "there is no terminal"
-        throw .usage("a password is needed and \(reason)", hints: ["tresor … \(option) FILE"])
+        throw .usage("a password is needed and \(absence)", hints: ["tresor … \(option) FILE"])
     }
+
+    /// Why nobody can be asked.
+    private var absence: String { options.batch ? "--batch forbids asking" : "there is no terminal" }
 
     private func explicit() throws(CommandFailure) -> SecretBytes? {
         try explicit(options.passwordFd, options.passwordFile, as: "password")
@@ -148,17 +152,19 @@ struct PasswordSource: Sendable {
         guard descriptor == nil || file == nil else {
             throw .usage("--\(option)-fd and --\(option)-file cannot both be given")
         }
-        let user = option == "password" ? "the password" : "the new password"
+        let user = option == "password" ? "the password" : Self.newUser
         if let descriptor { return try read(descriptor, option: "--\(option)-fd", for: user) }
-        if let file { return try read(file, for: user) }
+        if let file { return try read(file, option: "--\(option)", for: user) }
         return nil
     }
 
     private func ambient() throws(CommandFailure) -> SecretBytes? {
-        if let file = environment.passwordFile { return try read(file, for: "the password") }
+        if let file = environment.passwordFile { return try read(file, option: "--password", for: "the password") }
         guard let command = environment.passwordCommand else { return nil }
         return try SecretInput.password(
-            try PasswordCommand(command: command).read(), what: "the output of TRESOR_PASSWORD_COMMAND")
+            try PasswordCommand(command: command, terminal: terminal(), absence: absence).read(),
+            what: "the output of TRESOR_PASSWORD_COMMAND",
+            firstLine: #"export TRESOR_PASSWORD_COMMAND="($TRESOR_PASSWORD_COMMAND) | head -n 1""#)
     }
 
     private func read(_ descriptor: Int32, option: String, for user: String) throws(CommandFailure) -> SecretBytes {
@@ -171,11 +177,15 @@ struct PasswordSource: Sendable {
             try SecretInput.readAll(descriptor, limit: SecretInput.passwordContentLimit, what: what), what: what)
     }
 
-    private func read(_ file: String, for user: String) throws(CommandFailure) -> SecretBytes {
-        guard file != "-" else { return try read(STDIN_FILENO, option: "--password-fd", for: user) }
-        let secret = try SecretFile(path: file)
+    private func read(_ file: String, option: String, for user: String) throws(CommandFailure) -> SecretBytes {
+        guard file != "-" else { return try read(STDIN_FILENO, option: "\(option)-fd", for: user) }
+        // Two secrets of one run have different descriptors.
+        let number = user == Self.newUser ? 4 : 3
+        let hint = "tresor … {\(option)-file} \(option)-fd \(number) \(number)<\(Shell.path(file))"
+        let secret = try SecretFile(path: file, otherwise: [hint])
         try secret.claim(standardInput, for: user)
         return try SecretInput.password(
-            try secret.read(limit: SecretInput.passwordContentLimit), what: DisplayText.quoted(file), path: file)
+            try secret.read(limit: SecretInput.passwordContentLimit), what: DisplayText.quoted(file), path: file,
+            option: option)
     }
 }

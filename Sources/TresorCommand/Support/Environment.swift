@@ -35,7 +35,7 @@ struct Environment: Sendable {
         guard getenv("TRESOR_PASSWORD") == nil else {
             throw .usage(
                 "refusing TRESOR_PASSWORD: other processes can read environment variables",
-                hints: ["unset TRESOR_PASSWORD", "tresor help environment"])
+                hints: ["unset TRESOR_PASSWORD"])
         }
     }
 

@@ -42,6 +42,9 @@ enum HelpTopic: String, CaseIterable, Sendable {
         With several INPUTs, each is tried. If one fails with 15, 14 or 16, that is the exit code, the first of these in this
         order. Otherwise it is the code that all share, else 1.
 
+        What usually causes each of them, how to tell, and what to do: docs/TROUBLE.md of the sources, which the Debian package
+        has in /usr/share/doc/tresor.
+
         """
 
     private static let environmentText = """
@@ -49,7 +52,7 @@ enum HelpTopic: String, CaseIterable, Sendable {
           TRESOR_HOME                as --home
           TRESOR_STORE               as --store
           TRESOR_PASSWORD_FILE       as --password-file, but after it and after a trusted device
-          TRESOR_PASSWORD_COMMAND    run by sh; its output is the password, within 30 seconds
+          TRESOR_PASSWORD_COMMAND    run by sh; its output is the password, within 30 seconds; it may ask at the terminal
           XDG_DATA_HOME              directory of identity, pins, heads and the default store (absolute paths only)
           XDG_STATE_HOME             directory of the device share of a trusted device (absolute paths only)
           NO_COLOR, TERM             no bold text if set, or dumb

@@ -18,7 +18,7 @@ import TresorStore
 /// before a question was shown does not count. A secret is not echoed, and its prompt is erased when it is answered.
 final class Terminal: Sendable {
     private let file: FileDescriptor
-    private var descriptor: Int32 { file.number }
+    var descriptor: Int32 { file.number }
 
     /// - Returns: `nil` when there is no terminal.
     init?(device: String = "/dev/tty") {

@@ -19,7 +19,7 @@
         /// The time in which the database answers a question for its health.
         var health = TimeAmount.seconds(1)
         /// The time that running requests have when the service stops.
-        var stop = Duration.seconds(10)
+        var stop = TimeAmount.seconds(10)
         /// The connections of all clients, and of one address.
         var connections = 20_000
         var connectionsOfSource = 200

@@ -1,37 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    import HummingbirdCore
-    import Logging
     import NIOCore
     import NIOHTTP1
+    import NIOSSL
 
     /// The connections of an address, each with NIO's parser and a ``RequestHandler``, and nothing else that could read
     /// a request in another way.
-    struct StrictChannel: ServerChildChannel {
-        /// An open connection.
-        struct Value: ServerChildChannelValue {
-            let channel: any Channel
-        }
-
+    struct StrictChannel: Sendable {
         let responder: Responder
+        /// The context of TLS; `nil` for connections without it.
+        var tls: NIOSSLContext?
 
-        func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-            channel.eventLoop.makeCompletedFuture {
-                try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-                    withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: true,
-                    withEncoderConfiguration: .init(), withDecoderLimitConfiguration: Self.decoderLimits)
-                try channel.pipeline.syncOperations.addHandler(RequestHandler(responder: responder))
-                return Value(channel: channel)
-            }
-        }
-
-        func handle(value: Value, logger: Logger) async {
-            await withTaskCancellationHandler {
-                try? await value.channel.closeFuture.get()
-            } onCancel: {
-                value.channel.close(promise: nil)
-            }
+        /// Sets up a new connection.
+        func setUp(_ channel: any Channel) throws {
+            let pipeline = channel.pipeline.syncOperations
+            if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+            try pipeline.configureHTTPServerPipeline(
+                withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: true,
+                withEncoderConfiguration: .init(), withDecoderLimitConfiguration: Self.decoderLimits)
+            try pipeline.addHandler(RequestHandler(responder: responder))
         }
 
         /// 32 headers of at most 4 KiB, together 16 KiB.

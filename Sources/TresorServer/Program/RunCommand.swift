@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
     import ArgumentParser
-    import ServiceLifecycle
     import TresorCore
     import TresorCrypto
     import TresorService
-    import UnixSignals
 
     /// Runs a service until a signal stops it.
     struct RunCommand: AsyncParsableCommand {
@@ -14,7 +19,8 @@
             commandName: "run", abstract: "Run a service.",
             discussion: """
                 It writes one line of JSON a request to standard error. SIGTERM and SIGINT stop it: it finishes what \
-                runs, for at most 10 seconds. SIGHUP makes it read the certificate again.
+                runs, for at most 10 seconds. SIGHUP makes it read the certificate again. It writes down what is revoked \
+                beside the database, and takes that out of a database that was restored from a backup.
                 """)
 
         @OptionGroup var place: StoreOptions
@@ -30,7 +36,28 @@
         @Flag(help: "Write the addresses of clients into the log.")
         var logSources = false
 
+        @Option(
+            help: ArgumentHelp(
+                "Write down what is revoked in this file; it is revoked.log beside an SQLite file, or else beside the "
+                    + "server key.",
+                valueName: "file"))
+        var revokedLog: String?
+
+        @Flag(
+            help: ArgumentHelp(
+                "Once, after a restore without the file of revocations: end all sessions, and drop all server shares and "
+                    + "invitations. The operator then decides about the next card of each account."))
+        var restored = false
+
+        @Option(
+            help: ArgumentHelp(
+                "With --restored: the card of the operator, if they have made new keys since the backup.",
+                valueName: "card"))
+        var `operator`: String?
+
         func run() async throws {
+            guard restored || `operator` == nil else { throw ServerFailure.usage("--operator goes with --restored") }
+            let chain = try `operator`.map { (path) throws(ServerFailure) in try OperatorCard.read(path) }
             let addresses = try listening.addresses()
             let certificates = try listening.certificates()
             let key = try ServerKey.read(at: place.keyPath())
@@ -49,11 +76,11 @@
             guard applied.approvers.count <= Approver.maximumCount else {
                 throw ServerFailure.usage("--approver takes at most \(Approver.maximumCount) cards")
             }
-            let service = try Service(
-                engine: engine,
-                settings: setup.settings(policy: applied) {
-                    UInt64(CalendarTime.now.seconds)
-                })
+            var settings = setup.settings(policy: applied) { UInt64(CalendarTime.now.seconds) }
+            let revoked = try await openRevokedLog(of: setup.server.id(), engine)
+            settings.revocations = revoked
+            let service = try Service(engine: engine, settings: settings)
+            try await takeBack(revoked, service, operator: chain)
             let lines = LineWriter(StandardError.write)
             defer { lines.finish() }
             let report = Report(logsSources: logSources, write: lines.write)
@@ -61,37 +88,88 @@
                 handler: service, address: addresses.service, names: listening.name,
                 certificates: certificates,
                 metrics: addresses.metrics, limits: listening.limits, report: report,
-                stopping: { service.shutDown() }, companions: [Sweeper(service: service, report: report)])
-            server.report.say(.starting)
-            let group = try server.group(stoppedBy: [.sigterm, .sigint])
-            do {
-                try await group.run()
-            } catch let failure as ServerFailure {
-                throw failure
-            } catch {
-                throw ServerFailure(.failed(.other), "the service ended early")
-            }
+                stopping: { service.shutDown() })
+            report.say(.starting)
+            if restored { report.say(.restored) }
+            try await serve(service, through: server)
             await engine.close()
             _ = consume claim
-            server.report.say(.stopped)
+            report.say(.stopped)
+        }
+
+        /// Serves until a signal stops it, and drops every ten minutes what the service keeps for a time only.
+        private func serve(_ service: Service, through server: WireServer) async throws {
+            let signals = await Signals(taking: SIGHUP, SIGINT, SIGTERM)
+            let running = try await server.start()
+            running.onEnd { signals.finish() }
+            async let _: Void = sweep(service, server.report)
+            var isStopped = false
+            for await number in signals.numbers {
+                isStopped = number != SIGHUP
+                if isStopped { break }
+                server.readCertificate()
+            }
+            await running.stop()
+            guard isStopped else { throw ServerFailure(.failed(.other), "the service ended early") }
+        }
+
+        private func sweep(_ service: Service, _ report: Report) async {
+            while !Task.isCancelled {
+                do {
+                    try await service.sweep()
+                } catch {
+                    if !Task.isCancelled { report.say(.sweepFailed, .error) }
+                }
+                try? await Task.sleep(for: .seconds(600))
+            }
         }
     }
 
-    /// Drops every ten minutes what the service keeps for a time only.
-    private struct Sweeper: ServiceLifecycle.Service {
-        let service: TresorService.Service
-        let report: Report
+    /// What a backup must not bring back.
+    extension RunCommand {
+        /// Opens the file of revocations. The first process of a service makes it. If it is missing later, the database
+        /// may come from a backup, and what was revoked since would hold again.
+        private func openRevokedLog(of server: Hash256, _ engine: any SQLEngine) async throws -> RevokedLog {
+            let path = try revokedLog ?? place.revokedLogPath()
+            let isBegun = try await ServiceSetup.notesRevocations(in: engine)
+            let log: RevokedLog
+            do throws(TresorError) {
+                log = try RevokedLog.open(at: path, of: server, creating: restored || !isBegun)
+            } catch {
+                throw ServerFailure(error, "cannot open the file of revocations \(path): \(Self.words(for: error))")
+            }
+            if !isBegun { try await ServiceSetup.beginRevocations(in: engine) }
+            return log
+        }
 
-        func run() async throws {
-            await cancelWhenGracefulShutdown {
-                while !Task.isCancelled {
-                    do {
-                        try await service.sweep()
-                    } catch {
-                        if !Task.isCancelled { report.say(.sweepFailed, .error) }
-                    }
-                    try? await Task.sleep(for: .seconds(600))
+        /// Takes out of the database what was revoked, and with `--restored` all that may have been.
+        private func takeBack(
+            _ log: RevokedLog, _ service: TresorService.Service, operator chain: CardChain?
+        ) async throws {
+            do throws(TresorError) {
+                try await log.read { (revocations) throws(TresorError) in try await service.apply(revocations) }
+                if restored { try await service.distrust(operator: chain) }
+            } catch {
+                switch error {
+                case .altered:
+                    throw ServerFailure(error, "cannot read the file of revocations: \(Self.words(for: error))")
+                case .unverified:
+                    throw ServerFailure(
+                        error, "the card of --operator does not continue that of the operator in the database")
+                default: throw ServerFailure(error)
                 }
+            }
+        }
+
+        private static func words(for error: TresorError) -> String {
+            switch error {
+            case .notFound:
+                "it is missing; restore it from where the service ran, or start once with --restored if it is lost"
+            case .altered:
+                "it is damaged, or belongs to another service; restore a copy of it, or if there is none, remove it and "
+                    + "start once with --restored"
+            case .failed(.readOnly): "look at its directory, and who owns both, or name another with --revoked-log"
+            default: ServerFailure(error).message
             }
         }
     }

@@ -67,7 +67,7 @@
             }
             guard let descriptor = opened else { throw .notFound }
             let status = try SystemError.asFailed { () throws(SystemError) in try descriptor.status() }
-            guard status.st_mode & 0o077 == 0, status.st_uid == geteuid() else { throw .failed(.permissions) }
+            guard status.keepsSecret else { throw .failed(.permissions) }
             guard status.st_size == byteCount else { throw .altered }
             return try SecretBytes(count: byteCount) { (output) throws(TresorError) in
                 do throws(SystemError) { try descriptor.read(into: &output) } catch { throw .failed(error.fault) }
@@ -77,7 +77,8 @@
         private static func message(_ error: TresorError) -> String {
             switch error {
             case .notFound: "the server key is missing; restore it from its backup"
-            case .failed(.permissions): "others can read the server key, or it is not yours; chown it and chmod 600"
+            case .failed(.permissions):
+                "the server key must be yours with mode 0600, or root's with mode 0440 and a group of yours"
             case .failed(.readOnly): "you may not read the server key; run this as its owner"
             case .failed(let fault): "cannot read the server key, \(fault.rawValue)"
             default: "this is no server key, or it is damaged"

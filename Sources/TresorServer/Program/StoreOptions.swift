@@ -72,14 +72,29 @@
             guard case .sqlite(let path) = try place() else {
                 throw .usage("name the file of the server key: --server-key FILE")
             }
+            return Self.path(of: "server.key", beside: path)
+        }
+
+        /// The path of the file of revocations, unless the arguments name another: beside an SQLite file, or else beside
+        /// the server key.
+        ///
+        /// - Throws: ``ServerFailure`` if the arguments name no server key.
+        func revokedLogPath() throws(ServerFailure) -> String {
+            guard case .sqlite(let path) = try place() else {
+                return Self.path(of: "revoked.log", beside: try keyPath())
+            }
+            return Self.path(of: "revoked.log", beside: path)
+        }
+
+        private static func path(of name: String, beside path: String) -> String {
             let directory = AtomicFile.split(path).directory
-            return directory == "." ? "server.key" : directory + "/server.key"
+            return directory == "." ? name : directory + "/" + name
         }
 
         /// Opens the database.
         ///
-        /// - Parameter migrating: whether its schema is brought to this release; a command that only looks refuses
-        ///   another one.
+        /// - Parameter migrating: whether its schema is brought to this release, after a copy of an SQLite file; a command
+        ///   that only looks refuses another one.
         /// - Throws: ``ServerFailure``.
         func open(creating: Bool, migrating: Bool = true) async throws(ServerFailure) -> any SQLEngine {
             let place = try place()
@@ -89,17 +104,27 @@
                 case .sqlite(let path): engine = try await SQLiteEngine.open(at: path, creating: creating)
                 case .postgres(let location): engine = try await PostgresEngine.open(location)
                 }
-                guard migrating else {
-                    let version = try await Schema.version(of: engine)
+                let version = try await Schema.version(of: engine)
+                if migrating {
+                    if case .sqlite(let path) = place { try await copy(engine, of: version, at: path) }
+                    try await Schema.current.migrate(engine)
+                } else {
                     guard version > 0 else { throw .notFound }
                     guard version == Schema.current.version else { throw .store(.schema) }
-                    return engine
                 }
-                try await Schema.current.migrate(engine)
                 return engine
             } catch {
                 throw ServerFailure(error, "cannot open the database \(store): \(place.words(for: error))")
             }
+        }
+
+        /// Copies a database that an older release made, so that there is a way back to that release.
+        private func copy(_ engine: any SQLEngine, of version: Int64, at path: String) async throws(TresorError) {
+            guard (1..<Schema.current.version).contains(version), let engine = engine as? SQLiteEngine else { return }
+            let copy = StoreOptions.Place.copy(of: path, at: version)
+            try await engine.copy(to: copy)
+            StandardError.write(
+                "tresor-server: copied the database to \(copy), for the way back to the release before\n")
         }
 
         /// Takes a service in an SQLite file for this process, until the descriptor is closed. A service in PostgreSQL
@@ -119,14 +144,29 @@
     }
 
     extension StoreOptions.Place {
+        /// The copy of an SQLite file with the schema of a release, which a newer one made.
+        fileprivate static func copy(of path: String, at version: Int64) -> String { "\(path).schema-\(version)" }
+
+        /// How a database and this release come together again.
+        private var wayBack: String {
+            let ways =
+                "tresor-server run brings an older one to this release; for a newer one install its release again, or"
+            if case .sqlite(let path) = self {
+                let copy = Self.copy(of: path, at: Schema.current.version)
+                if access(copy, F_OK) == 0 {
+                    return "\(ways) lose what came since: rm -f \(path)-wal \(path)-shm; mv \(copy) \(path)"
+                }
+            }
+            return "\(ways) restore a backup of before the upgrade"
+        }
+
         /// Why a database cannot be opened, and what to do.
         fileprivate func words(for error: TresorError) -> String {
             switch (error, self) {
             case (.notFound, _): "it is missing; make it with tresor-server init"
             case (.busy, _): "another program holds it; try again"
             case (.store(.schema), _):
-                "it belongs to another program, or to another release of this one; name another, install that release, "
-                    + "or let tresor-server run bring an older one to this release"
+                "it belongs to another program, or to another release of this one; \(wayBack)"
             case (.store(.damaged), _): "it is damaged, or no database; restore it from a backup"
             case (.store(.inputOutput), .postgres):
                 "it does not answer, or refuses you; try the same address with psql"

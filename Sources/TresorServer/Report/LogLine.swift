@@ -28,6 +28,8 @@
             case sweepFailed = "sweep-failed"
             /// The certificate was read again.
             case certificate
+            /// What a backup may have brought back was dropped.
+            case restored
             /// The service stops, and has stopped.
             case stopping, stopped
         }

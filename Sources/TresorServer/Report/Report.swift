@@ -8,40 +8,16 @@
     #else
         import Glibc
     #endif
-    import CoreMetrics
     import TresorCore
     import TresorCrypto
 
     /// The view of the service that the operator has: the log and the metrics.
     struct Report: Sendable {
-        /// The metrics, by their names. Labels are words of closed lists: an operation, a status, an error.
-        enum Metric: String, CaseIterable, Sendable {
-            case requests = "tresor_requests_total"
-            case seconds = "tresor_request_seconds"
-            case bytesIn = "tresor_received_bytes_total"
-            case bytesOut = "tresor_sent_bytes_total"
-            case connections = "tresor_connections"
-            case turnedAway = "tresor_connections_turned_away_total"
-
-            /// The things that it counts.
-            var help: String {
-                switch self {
-                case .requests: "Requests that were answered."
-                case .seconds: "The time from the head of a request to its answer."
-                case .bytesIn: "The bytes of bodies that were read."
-                case .bytesOut: "The bytes of answers."
-                case .connections: "Open connections."
-                case .turnedAway: "Connections that were closed at once, since there were too many."
-                }
-            }
-        }
-
-        let registry: PrometheusRegistry
+        let registry = PrometheusRegistry()
         /// Whether lines name the address of the client.
         private let logsSources: Bool
         private let write: @Sendable (String) -> Void
         private let process = getpid()
-        private let open: Meter
 
         /// - Parameters:
         ///   - logsSources: whether lines name the address of the client.
@@ -49,8 +25,7 @@
         init(logsSources: Bool, write: @escaping @Sendable (String) -> Void) {
             self.logsSources = logsSources
             self.write = write
-            registry = PrometheusRegistry(help: Metric.allCases.map { ($0.rawValue, $0.help) })
-            open = Meter(label: Metric.connections.rawValue, dimensions: [], factory: registry)
+            connections(0)
         }
 
         /// Reports an answered request.
@@ -61,23 +36,20 @@
             line.add(exchange, reply, source: logsSources)
             write(line.text)
             let operation = ("operation", exchange.head?.route.name ?? "none")
-            count(
-                .requests, 1,
+            registry.add(
+                1, to: .requests,
                 [operation, ("status", String(reply.status)), ("outcome", reply.error?.name ?? "done")])
-            count(.bytesIn, exchange.byteCount, [operation])
-            count(.bytesOut, reply.body.count, [operation])
-            Timer(label: Metric.seconds.rawValue, dimensions: [operation], factory: registry)
-                .recordNanoseconds(exchange.nanoseconds)
+            registry.add(Double(exchange.byteCount), to: .bytesIn, [operation])
+            registry.add(Double(reply.body.count), to: .bytesOut, [operation])
+            registry.add(Double(exchange.nanoseconds) / 1_000_000_000, to: .seconds, [operation])
         }
 
         /// Reports that connections opened or, with a negative number, closed.
-        func connections(_ change: Int) {
-            if change > 0 { open.increment(by: Double(change)) } else { open.decrement(by: Double(-change)) }
-        }
+        func connections(_ change: Int) { registry.add(Double(change), to: .connections) }
 
         /// Reports a connection that was closed at once.
         func turnedAway() {
-            count(.turnedAway, 1, [])
+            registry.add(1, to: .turnedAway)
             say(.turnedAway, .warning)
         }
 
@@ -86,10 +58,6 @@
             var line = LogLine(event, level, process: process)
             if let port { line.add(port: port) }
             write(line.text)
-        }
-
-        private func count(_ metric: Metric, _ amount: Int, _ labels: [(String, String)]) {
-            Counter(label: metric.rawValue, dimensions: labels, factory: registry).increment(by: amount)
         }
     }
 

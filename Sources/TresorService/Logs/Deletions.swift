@@ -106,17 +106,23 @@
         /// - Throws: ``TresorError/noAccess`` for the operator, without whom nobody could be admitted.
         func account(_ request: DeleteAccountRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             guard caller.user != context.settings.operator else { throw .noAccess }
-            let user = SQLValue.digest(caller.user.digest)
+            let settings = context.settings
             return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
-                let closed = try transaction.run([
-                    SQL(
-                        "UPDATE accounts SET state = 4, statement = NULL WHERE account = $1 AND state = 3", [user]),
-                    SQL("DELETE FROM server_shares WHERE account = $1", [user]),
-                    SQL("DELETE FROM kit_copies WHERE account = $1", [user]),
-                ])
-                guard closed[0] == 1 else { throw .noAccess }
+                guard try transaction.run(Self.closing(caller.user))[0] == 1 else { throw .noAccess }
+                try settings.note([.account(caller.user)])
                 return DoneAnswer()
             }
+        }
+
+        /// The statements that close an account, if it is active, and delete what is kept for it.
+        static func closing(_ user: UserID) -> [SQL] {
+            let user = SQLValue.digest(user.digest)
+            return [
+                SQL("UPDATE accounts SET state = 4, statement = NULL WHERE account = $1 AND state = 3", [user]),
+                SQL("DELETE FROM server_shares WHERE account = $1", [user]),
+                SQL("DELETE FROM kit_copies WHERE account = $1", [user]),
+                SQL("DELETE FROM offers WHERE account = $1", [user]),
+            ]
         }
     }
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Synchronization
     import TresorCore
     import TresorCrypto
 
@@ -36,18 +37,48 @@
         }
 
         /// Wakes the people of the tresors that hints name, until the hints or the task end.
-        func listen(to hints: AsyncStream<[UInt8]>) async {
-            for await hint in hints {
-                guard !Task.isCancelled else { return }
-                guard !context.news.isEmpty else { continue }
-                guard let tresor = Hash256(hint) else {
-                    context.news.ring(nil)
-                    continue
-                }
+        ///
+        /// The first hint is followed at once. Those that come while it is, and while `rest` goes on, are gathered: the
+        /// members of a tresor are read once for all of its hints, and each person is rung once for all of theirs.
+        ///
+        /// - Parameter rest: waits until the members are read again.
+        func listen(
+            to hints: AsyncStream<[UInt8]>,
+            resting rest: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: NewsBoard.pause) }
+        ) async {
+            let gathered = GatheredHints()
+            let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            async let following: Void = follow(gathered, at: signals, resting: rest)
+            for await hint in hints where !context.news.isEmpty {
+                gathered.add(hint)
+                signal.yield()
+            }
+            signal.finish()
+            await following
+        }
+
+        /// Follows what is gathered at each signal.
+        private func follow(
+            _ hints: GatheredHints, at signals: AsyncStream<Void>, resting rest: @Sendable () async -> Void
+        ) async {
+            for await _ in signals {
+                await follow(hints.take())
+                await rest()
+            }
+        }
+
+        /// Wakes the people of these tresors; everybody for a hint that names none, and if the database does not answer.
+        private func follow(_ hints: Set<[UInt8]>) async {
+            let tresors = hints.compactMap { Hash256($0) }
+            guard tresors.count == hints.count else { return context.news.ring(nil) }
+            var people: Set<UserID> = []
+            for tresor in tresors {
                 let found = try? await context.engine.read(
                     SQL("SELECT account FROM access WHERE tresor = $1", [.digest(tresor)]))
-                context.news.ring(found?.compactMap { row in (try? row.digest(0)).map(UserID.init) })
+                guard let found else { return context.news.ring(nil) }
+                people.formUnion(found.compactMap { row in (try? row.digest(0)).map(UserID.init) })
             }
+            context.news.ring(Array(people))
         }
 
         /// Finds the logs that have grown since a cursor.
@@ -75,6 +106,26 @@
                         tresor: TresorID(try row.digest(0)), count: try row.number(1), changed: try row.number(2)))
             }
             return cursor.answer(logs, goesOn: found.count > logs.count, isFirst: isFirst, at: now)
+        }
+    }
+
+    /// The hints that nobody has followed yet, each once. Of very many, one is left that wakes everybody.
+    private final class GatheredHints: Sendable {
+        private static let greatestCount = 4096
+
+        private let hints = Mutex<Set<[UInt8]>>([])
+
+        func add(_ hint: [UInt8]) {
+            hints.withLock { hints in
+                if hints.count >= Self.greatestCount { hints = [[]] } else { hints.insert(hint) }
+            }
+        }
+
+        func take() -> Set<[UInt8]> {
+            hints.withLock { hints in
+                defer { hints = [] }
+                return hints
+            }
         }
     }
 #endif

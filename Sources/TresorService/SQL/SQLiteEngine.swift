@@ -32,14 +32,18 @@
         /// - Throws: `TresorError.notFound` for a missing file that is not created; `TresorError.store(_:)` with
         ///   `damaged` for a file of something else, `schema` for a database of another program; `TresorError.busy`.
         package static func open(at path: String, creating: Bool) async throws(TresorError) -> SQLiteEngine {
-            // A path that begins with "file:" or is ":memory:" names a file here too.
-            let path = path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
+            let path = name(of: path)
             if try StoreFile.exists(at: path) {
                 guard StoreFile.hasRoom(at: path) else { throw .store(.damaged) }
             } else if !creating {
                 throw .notFound
             }
             return try await openFile(at: path)
+        }
+
+        /// A path that begins with "file:" or is ":memory:" names a file here too.
+        private static func name(of path: String) -> String {
+            path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
         }
 
         private static func openFile(at path: String) async throws(TresorError) -> SQLiteEngine {
@@ -101,6 +105,26 @@
         package func notify(_ hint: [UInt8]) { board.post(hint) }
 
         package func hints() -> AsyncStream<[UInt8]> { board.hints() }
+
+        /// Copies the database, as the last commit left it, to a file that is whole or is not there. A copy of an earlier
+        /// time gives way.
+        ///
+        /// - Throws: `TresorError.store(_:)`.
+        package func copy(to path: String) async throws(TresorError) {
+            let path = Self.name(of: path)
+            try await Cores.apart { [pool] () throws(TresorError) in
+                do {
+                    unlink(path)
+                    try StoreFile.create(at: path) { temporary in
+                        let copy = try DatabaseQueue(path: temporary)
+                        try pool.backup(to: copy)
+                        try copy.close()
+                    }
+                } catch {
+                    throw TresorError(store: error)
+                }
+            }
+        }
 
         package func close() async {
             board.close()

@@ -28,7 +28,7 @@
                     .incompressible("wrap"),
                 ],
                 key: ["tresor", "account", "epoch", "putter"], partCount: 32),
-            // Who may read: since which epoch, and for somebody who was put out, up to which entry.
+            // Who may read: since which epoch, and for somebody who was removed, up to which entry.
             Table(
                 name: "access",
                 columns: [
@@ -56,13 +56,15 @@
 
         private static let accounts: [Table] = [
             // state: an AccountState; sign_key: of the newest generation; era: that of its sessions;
+            // awaited: behind a backup, the generation that speaks, and its card, or none where the operator decides;
             // the last five are of the log-in, empty without one.
             Table(
                 name: "accounts",
                 columns: [
                     .bytes("account"), .bytes("handle"), .integer("state"), .incompressible("chain"),
                     .integer("generation"), .bytes("sign_key"), .bytes("era"), .integer("asked"),
-                    .bytes("invitation").optional, .integer("revision").optional,
+                    .bytes("invitation").optional, .integer("awaited").optional, .bytes("awaited_card").optional,
+                    .integer("revision").optional,
                     .incompressible("record").optional, .incompressible("statement").optional,
                     .incompressible("copy").optional, .bytes("locator").optional,
                 ],
@@ -73,6 +75,11 @@
                 name: "invitations",
                 columns: [.bytes("hash"), .bytes("label"), .integer("until"), .bytes("account").optional],
                 key: ["hash"]),
+            // The card chains that wait for the operator, of accounts that a backup brought back.
+            Table(
+                name: "offers",
+                columns: [.bytes("account"), .incompressible("chain"), .integer("asked")],
+                key: ["account"]),
             Table(
                 name: "server_shares",
                 columns: [.bytes("account"), .bytes("device"), .bytes("share"), .bytes("device_key")],
@@ -84,12 +91,12 @@
         ]
 
         private static let besides: [Table] = [
-            // One row, with id 1: what the service was made with.
+            // One row, with id 1: what the service was made with; revoked: whether its revocations were ever noted.
             Table(
                 name: "services",
                 columns: [
                     .integer("id"), .bytes("server"), .bytes("operator"), .integer("registration"), .integer("tresors"),
-                    .integer("entries"), .integer("bytes"), .integer("requests"),
+                    .integer("entries"), .integer("bytes"), .integer("requests"), .integer("revoked").optional,
                 ],
                 key: ["id"]),
             // The requests of the last hour that changed something, with the hash of each body, and its answer; none

@@ -12,21 +12,82 @@
         let key: Hash256
         /// The era that its sessions must name.
         let era: Era
+        /// What has to come before the account goes on; `nil` as a rule.
+        let awaited: AwaitedCard?
+
+        /// The card that an account awaits, because the database comes from a backup.
+        struct AwaitedCard: Sendable {
+            /// The generation below which nobody speaks.
+            let generation: UInt32
+            /// The hash of the card of that generation; `nil` where the operator decides about the next card.
+            let hash: Hash256?
+        }
 
         /// The statement that reads the row of a user.
         static func search(_ user: UserID) -> SQL {
             SQL(
-                "SELECT state, generation, sign_key, era FROM accounts WHERE account = $1",
-                [.digest(user.digest)])
+                """
+                SELECT state, generation, sign_key, era, awaited, awaited_card FROM accounts
+                WHERE account = $1
+                """, [.digest(user.digest)])
         }
 
         init(_ row: SQLRow) throws(TresorError) {
             state = try AccountState(column: row.number(0))
-            guard let generation = UInt32(exactly: try row.number(1)) else { throw .store(.damaged) }
-            self.generation = generation
+            generation = try Self.generation(row, 1)
             key = try row.digest(2)
             guard let era = Era(try row.bytes(3)) else { throw .store(.damaged) }
             self.era = era
+            awaited =
+                try row.isNull(4)
+                ? nil
+                : AwaitedCard(
+                    generation: try Self.generation(row, 4), hash: try row.isNull(5) ? nil : try row.digest(5))
+        }
+
+        private static func generation(_ row: SQLRow, _ column: Int) throws(TresorError) -> UInt32 {
+            guard let generation = UInt32(exactly: try row.number(column)) else { throw .store(.damaged) }
+            return generation
+        }
+
+        /// Whether the newest generation that is there may speak.
+        var isNewest: Bool { generation >= awaited?.generation ?? 0 }
+
+        /// Whether a chain has the card that the account awaits.
+        func isContinued(by chain: CardChain) -> Bool {
+            guard let awaited, let hash = awaited.hash else { return true }
+            return chain.card(generation: awaited.generation)?.hash == hash
+        }
+
+        /// Whether the operator decides about the next card.
+        var awaitsOperator: Bool { awaited.map { $0.hash == nil } ?? false }
+
+        /// The statement that makes an account await a card, if its chain ends before that, and no later one is awaited.
+        static func awaiting(_ card: Hash256, generation: UInt32, of user: UserID) -> SQL {
+            SQL(
+                """
+                UPDATE accounts SET awaited = $2, awaited_card = $3
+                WHERE account = $1 AND generation < $2 AND (awaited IS NULL OR awaited < $2)
+                """, [.digest(user.digest), .integer(Int64(generation)), .digest(card)])
+        }
+
+        /// The eras of accounts that come next.
+        static func nextEras(
+            _ accounts: SQL, in transaction: any SQLTransaction
+        ) throws(TresorError) -> [(user: UserID, era: Era)] {
+            var eras: [(user: UserID, era: Era)] = []
+            for row in try transaction.run(accounts) {
+                guard let era = Era(try row.bytes(1)) else { throw .store(.damaged) }
+                eras.append((UserID(try row.digest(0)), try era.next()))
+            }
+            return eras
+        }
+
+        /// The statement that ends the sessions of all eras before one.
+        static func beginning(_ era: Era, of user: UserID) -> SQL {
+            SQL(
+                "UPDATE accounts SET era = $2 WHERE account = $1 AND era < $2",
+                [.digest(user.digest), .bytes(era.bytes)])
         }
 
         /// The statement that holds the row of a user until the transaction ends: what is counted after it stays so.
@@ -63,7 +124,8 @@
         static func replacement(by chain: CardChain, after generation: UInt32) -> SQL {
             SQL(
                 """
-                UPDATE accounts SET chain = $2, generation = $3, sign_key = $4 WHERE account = $1 AND generation = $5
+                UPDATE accounts SET chain = $2, generation = $3, sign_key = $4, awaited = NULL, awaited_card = NULL
+                WHERE account = $1 AND generation = $5
                 """,
                 [
                     .digest(chain.user.digest), .bytes(chain.bytes), .integer(Int64(chain.newest.generation)),

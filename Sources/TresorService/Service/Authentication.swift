@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    import Synchronization
     import TresorCore
     import TresorCrypto
 
@@ -42,6 +41,12 @@
             let deviceKey: Hash256?
         }
 
+        /// The statement of a session that verified, and the key that signed it.
+        private struct SignedStatement: Equatable {
+            let session: Hash256
+            let signer: Hash256
+        }
+
         /// The key that must have signed a session.
         private struct Signer {
             let key: Hash256
@@ -57,8 +62,9 @@
         /// The rate of the requests of an account.
         let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
-        private let statements = VerifiedStatements()
-        private let people = HeldPeople()
+        private let statements = Held<SignedStatement>()
+        /// The sources from which requests of people have held. They prove nothing: anyone there may name such a person.
+        private let sources = Held<[UInt8]>()
 
         init(context: ServiceContext) {
             engine = context.engine
@@ -105,7 +111,11 @@
                 if head.isLarge { throw .unauthorized }
                 return false
             }
-            if !head.isLarge, people.isKnown(statement.user, from: head.source) { return true }
+            let isBarred = limits.look(.failure, of: head.source) != nil
+            // A small request of theirs makes somebody known there, whether the source is barred or not.
+            let isKnown = sources.contains(head.source, of: statement.user)
+            if head.isLarge, isBarred, !isKnown { throw Refusal(.busy) }
+            if !head.isLarge, isKnown { return true }
             let standing: Standing?
             do throws(TresorError) { standing = try await self.standing(of: statement) } catch { throw Refusal(error) }
             switch standing {
@@ -118,7 +128,7 @@
             }
             // An invitation stands in the body, and comes before the limits of a source.
             if !head.isLarge, head.operation == .register { return false }
-            guard limits.look(.failure, of: head.source) == nil else { throw Refusal(.busy) }
+            guard !isBarred else { throw Refusal(.busy) }
             if head.isLarge, !head.operation.isProvedByBody {
                 noteFailure(of: head.source)
                 throw .unauthorized
@@ -152,9 +162,19 @@
         private func standing(of statement: SessionStatement) async throws(TresorError) -> Standing? {
             let rows = try await rows(of: statement, nil)
             guard rows.account != nil, let key = Self.key(of: statement, rows),
-                try statements.verify(statement, hash: try statement.hash(), by: key)
+                try verify(statement, hash: try statement.hash(), by: key)
             else { return nil }
             return standing(of: statement, rows)
+        }
+
+        /// Whether a key has signed a statement. One that has held is not verified again.
+        private func verify(
+            _ statement: SessionStatement, hash session: Hash256, by signer: Hash256
+        ) throws(TresorError) -> Bool {
+            if statements.contains(SignedStatement(session: session, signer: signer), of: statement.user) {
+                return true
+            }
+            return try Self.holds { () throws(TresorError) in try statement.verify(by: signer) }
         }
 
         private func isInTime(_ authorization: Authorization) -> Bool {
@@ -179,10 +199,7 @@
             guard isSigned else { return nil }
             let key = RequestKey(request, of: statement.user)
             let outcome = try await prove(key, statement, session, call, isBarred: isBarred)
-            if outcome == nil {
-                statements.forget(session)
-                people.forget(statement.user, from: call.source)
-            }
+            if outcome == nil { sources.forget(call.source, of: statement.user) }
             return outcome
         }
 
@@ -193,7 +210,7 @@
         ) async throws(TresorError) -> Outcome? {
             let rows = try await rows(of: statement, request)
             guard let signer = try signer(of: statement, call, rows),
-                try statements.verify(statement, hash: session, by: signer.key)
+                try verify(statement, hash: session, by: signer.key)
             else { return nil }
             var chain: CardChain?
             if !signer.chain.isEmpty {
@@ -218,8 +235,8 @@
             case .ended(let era): return .ended(era)
             case .closed: return nil
             }
-            statements.keep(session, of: signer.key)
-            people.keep(statement.user, from: call.source)
+            statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
+            sources.keep(call.source, of: statement.user)
             let caller = Caller(
                 user: statement.user, device: statement.kind == .device ? statement.device : nil,
                 account: rows.account, chain: chain, request: request)
@@ -244,7 +261,7 @@
         /// The key of the rows that must have signed a session; `nil` if there is none.
         private static func key(of statement: SessionStatement, _ rows: Rows) -> Hash256? {
             guard statement.kind == .identity else { return rows.deviceKey }
-            return rows.account.flatMap { $0.generation == statement.generation ? $0.key : nil }
+            return rows.account.flatMap { $0.generation == statement.generation && $0.isNewest ? $0.key : nil }
         }
 
         /// The key that must have signed the session; `nil` if there is none.
@@ -287,6 +304,7 @@
                 known = present
             }
             let chain = try await work.readChain(bytes, knowing: known, for: payer)
+            guard account?.isContinued(by: chain) ?? true else { return nil }
             return chain.user == statement.user ? chain : nil
         }
 
@@ -356,29 +374,5 @@
                 return false
             }
         }
-    }
-
-    /// The statements of sessions that held, with the keys that signed them.
-    private final class VerifiedStatements: Sendable {
-        private static let greatestCount = 50_000
-
-        private let signers = Mutex<[Hash256: Hash256]>([:])
-
-        /// Verifies a statement, unless it is kept for the same key.
-        func verify(_ statement: SessionStatement, hash: Hash256, by signer: Hash256) throws(TresorError) -> Bool {
-            if signers.withLock({ $0[hash] }) == signer { return true }
-            return try Authentication.holds { () throws(TresorError) in try statement.verify(by: signer) }
-        }
-
-        /// Keeps a statement that held.
-        func keep(_ hash: Hash256, of signer: Hash256) {
-            signers.withLock { signers in
-                if signers.count >= Self.greatestCount { signers = [:] }
-                signers[hash] = signer
-            }
-        }
-
-        /// Forgets a statement that no longer holds.
-        func forget(_ hash: Hash256) { _ = signers.withLock { $0.removeValue(forKey: hash) } }
     }
 #endif

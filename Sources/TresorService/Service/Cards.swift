@@ -44,7 +44,7 @@
         /// Replaces the chain of the caller by a longer one.
         ///
         /// - Throws: ``TresorError/noAccess`` for the chain of another user; ``TresorError/altered`` for one that does
-        ///   not extend the present one.
+        ///   not extend the present one; ``TresorError/waiting`` if the operator has to decide about it.
         func put(_ request: PutCardRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
             guard try CardClaim(newestIn: request.chain).user == caller.user else { throw .noAccess }
             // Bytes are compared before a signature is checked, and none is checked again.
@@ -52,6 +52,11 @@
             guard let known = try found.first?.bytes(0) else { throw .noAccess }
             guard known == request.chain || known == request.replacing else { return OutcomeAnswer(.conflict) }
             let chain = try await context.readChain(request.chain, knowing: known, of: caller)
+            if caller.account?.awaitsOperator == true, request.chain != known {
+                try await Offers(context: context).put(chain)
+                throw .waiting
+            }
+            let settings = context.settings
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 let found = try transaction.run(Account.chain(of: caller.user, .active ... .active))
                 guard let present = try found.first?.bytes(0) else { throw .noAccess }
@@ -62,7 +67,9 @@
                 guard request.chain.starts(with: present) else { throw .altered }
                 let former = try CardClaim(newestIn: present)
                 let changed = try transaction.run([Account.replacement(by: chain, after: former.generation)])
-                return OutcomeAnswer(changed == [1] ? .done : .conflict)
+                guard changed == [1] else { return OutcomeAnswer(.conflict) }
+                try settings.note([Revocation(renewalTo: chain)])
+                return OutcomeAnswer(.done)
             }
         }
     }

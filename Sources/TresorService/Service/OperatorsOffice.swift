@@ -34,14 +34,16 @@
             }
         }
 
-        /// Returns the people who wait, by rising user id.
+        /// Returns the people who wait, by rising user id: for an account, or with a new card after a backup was restored.
         func inbox(_ request: InboxRequest) async throws(TresorError) -> InboxAnswer {
             let found = try await context.engine.read(
                 SQL(
                     """
-                    SELECT a.chain, i.label, a.asked, a.state FROM accounts a
-                    LEFT JOIN invitations i ON i.hash = a.invitation
-                    WHERE a.state < 3 AND a.account > $1 ORDER BY a.account LIMIT $2
+                    SELECT c.chain, i.label, c.asked, c.state FROM
+                    (SELECT account, chain, asked, state, invitation FROM accounts WHERE state < 3
+                    UNION ALL SELECT account, chain, asked, 2, NULL FROM offers) c
+                    LEFT JOIN invitations i ON i.hash = c.invitation
+                    WHERE c.account > $1 ORDER BY c.account LIMIT $2
                     """,
                     [.digest(request.after), .integer(Int64(Self.pageCount + 1))]))
             var cases: [InboxAnswer.Case] = []
@@ -64,11 +66,19 @@
         /// - Throws: ``TresorError/noAccess`` for a user who does not wait; ``TresorError/unverified`` for another card
         ///   than the one that the operator was shown; ``TresorError/busy`` if it changes in between.
         func admit(_ request: AdmitRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            try await context.change(for: caller) { (transaction) throws(TresorError) in
+            let settings = context.settings
+            return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 let user = SQLValue.digest(request.user.digest)
-                let found = try transaction.run(
-                    SQL("SELECT state, chain FROM accounts WHERE account = $1", [user]))
-                guard let row = found.first else { throw .noAccess }
+                let found = try transaction.rows(of: [
+                    SQL("SELECT state, chain, invitation FROM accounts WHERE account = $1", [user]),
+                    Offers.search(request.user),
+                ])
+                if let offered = try found[1].first?.bytes(0) {
+                    let revoked = try Offers.decide(offered, by: request, in: transaction)
+                    try settings.note(revoked.map { [$0] } ?? [])
+                    return DoneAnswer()
+                }
+                guard let row = found[0].first else { throw .noAccess }
                 let state = try AccountState(column: row.number(0))
                 let waits = state == .complete || state == .asked && !request.isAdmitted
                 guard waits || state == .active && request.isAdmitted else { throw .noAccess }
@@ -89,6 +99,7 @@
                         SQL("DELETE FROM invitations WHERE account = $1", [user]),
                     ]
                 guard try transaction.run(changed).first == 1 else { throw .busy }
+                if !request.isAdmitted, try !row.isNull(2) { try settings.note([.invitation(try row.digest(2))]) }
                 return DoneAnswer()
             }
         }

@@ -64,15 +64,15 @@
                 maximumEntries: quotas.entries)
         }
 
-        /// Ends all sessions of the caller: another era of their account begins.
+        /// Ends all sessions of the caller: the next era of their account begins.
         func endSessions(_ request: EndSessionsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let era = try Era.draw()
+            let settings = context.settings
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
-                _ = try transaction.run([
-                    SQL(
-                        "UPDATE accounts SET era = $2 WHERE account = $1",
-                        [.digest(caller.user.digest), .bytes(era.bytes)])
-                ])
+                let eras = try Account.nextEras(
+                    SQL("SELECT account, era FROM accounts WHERE account = $1", [.digest(caller.user.digest)]),
+                    in: transaction)
+                _ = try transaction.run(eras.map { Account.beginning($0.era, of: $0.user) })
+                try settings.note(eras.map { .sessions($0.user, until: $0.era) })
                 return DoneAnswer()
             }
         }
@@ -97,7 +97,9 @@
             let state: AccountState
             let chain: [UInt8]
             let statement: [UInt8]
-            let isInvited: Bool
+            let invitation: Hash256?
+
+            var isInvited: Bool { invitation != nil }
         }
 
         func register(
@@ -133,6 +135,7 @@
                 guard present.state < .active, chain.extends(former) else { throw .unverified }
                 let changed = try transaction.run([Account.replacement(by: chain, after: former.newest.generation)])
                 guard changed == [1] else { throw .busy }
+                try settings.note([Revocation(renewalTo: chain)])
             }
             guard let invitation, !present.isInvited, present.state < .active else { return present.state }
             try take(invitation, for: chain.user, in: transaction)
@@ -142,6 +145,8 @@
                     "UPDATE accounts SET invitation = $2, state = $3 WHERE account = $1",
                     [.digest(chain.user.digest), .digest(invitation), .integer(Int64(state.rawValue))])
             ])
+            // Before state 2 the case may lapse, and then the invitation is good again.
+            if present.state == .complete { try settings.note([.invitation(invitation)]) }
             return state
         }
 
@@ -161,6 +166,7 @@
                     [.digest(user.digest), .integer(Int64(state.rawValue)), .bytes(request.statement.bytes)])
             ])
             guard changed == [1] else { throw .busy }
+            try settings.note(present.invitation.map { [.invitation($0)] } ?? [])
             return state
         }
 
@@ -180,7 +186,8 @@
             guard let row = found.first else { return nil }
             return Case(
                 state: try AccountState(column: row.number(0)), chain: try row.bytes(1),
-                statement: try row.isNull(2) ? [] : try row.bytes(2), isInvited: try !row.isNull(3))
+                statement: try row.isNull(2) ? [] : try row.bytes(2),
+                invitation: try row.isNull(3) ? nil : try row.digest(3))
         }
 
         /// Binds an invitation to a user. It is good once.

@@ -93,6 +93,23 @@
             try await Import(context: context).run(store, by: plan)
         }
 
+        /// Takes out of the database what was revoked, before anybody is answered. A database that is not older than the
+        /// revocations stays as it is.
+        ///
+        /// - Throws: the errors of the engine.
+        package func apply(_ revocations: [Revocation]) async throws(TresorError) {
+            try await Restoration(context: context).apply(revocations)
+        }
+
+        /// Takes out of a database from a backup all that may have been revoked since: server shares, invitations and
+        /// sessions. The operator decides about each account's next card.
+        ///
+        /// - Parameter chain: the chain of the operator, if they have made new keys since the backup.
+        /// - Throws: ``TresorError/unverified`` for a chain that does not continue theirs; the errors of the engine.
+        package func distrust(operator chain: CardChain?) async throws(TresorError) {
+            try await Restoration(context: context).distrust(operator: chain)
+        }
+
         private func judge(_ call: ServiceCall) async throws(Refusal) -> ServiceReply {
             guard call.body.count <= call.operation.maximumBodyByteCount else {
                 throw Refusal(.tooLarge, .failed(.other))

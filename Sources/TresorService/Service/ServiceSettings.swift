@@ -2,6 +2,7 @@
 
 #if Server
     package import TresorCore
+    import TresorCrypto
 
     /// The settings of a service.
     package struct ServiceSettings: Sendable {
@@ -17,6 +18,8 @@
         package var clock: @Sendable () -> UInt64
         /// The clock by which limits fill again, which nobody sets.
         package var steadyClock: @Sendable () -> ContinuousClock.Instant = { .now }
+        /// Where revocations are written down; `nil` for nowhere.
+        package var revocations: (any RevocationLog)?
 
         package init(
             server: Server, operator: UserID, registration: Registration, quotas: Quotas = Quotas(),
@@ -28,6 +31,13 @@
             self.quotas = quotas
             self.approvers = approvers
             self.clock = clock
+        }
+
+        /// Writes revocations down, before the transaction that makes them ends.
+        ///
+        /// - Throws: ``TresorError/store(_:)``, and then the transaction must not end well.
+        func note(_ revoked: [Revocation]) throws(TresorError) {
+            for revocation in revoked { try revocations?.append(revocation) }
         }
     }
 

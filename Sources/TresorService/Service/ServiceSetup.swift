@@ -68,6 +68,20 @@
             }
         }
 
+        /// Whether a process of this service has ever noted revocations.
+        ///
+        /// - Throws: the errors of the engine.
+        package static func notesRevocations(in engine: some SQLEngine) async throws(TresorError) -> Bool {
+            try await !engine.read(SQL("SELECT id FROM services WHERE id = 1 AND revoked = 1")).isEmpty
+        }
+
+        /// Says from now on that revocations are noted.
+        ///
+        /// - Throws: the errors of the engine.
+        package static func beginRevocations(in engine: some SQLEngine) async throws(TresorError) {
+            _ = try await engine.write([SQL("UPDATE services SET revoked = 1 WHERE id = 1")])
+        }
+
         private var insertion: SQL {
             let quotas = policy.quotas
             return SQL(

@@ -51,7 +51,8 @@ package struct FileIdentity: Hashable, Sendable {
         return stat(left, &first) == 0 && stat(right, &second) == 0 && first.st_dev == second.st_dev
     }
 
-    private static func resolved(_ path: String) -> String? {
+    /// The path without links; `nil` if nothing is there.
+    package static func resolved(_ path: String) -> String? {
         guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }
         return String(validatingCString: real)
@@ -60,4 +61,17 @@ package struct FileIdentity: Hashable, Sendable {
 
 extension stat {
     package func isKind(_ kind: mode_t) -> Bool { st_mode & S_IFMT == kind }
+
+    /// Whether a file keeps a secret: this user alone can read it, or it is root's and a group of this user can read it and
+    /// nobody else, as a container mounts secrets.
+    package var keepsSecret: Bool {
+        if st_uid == geteuid() { return st_mode & 0o077 == 0 }
+        return st_uid == 0 && st_mode & 0o027 == 0 && isOfOwnGroup
+    }
+
+    private var isOfOwnGroup: Bool {
+        var groups = [gid_t](repeating: 0, count: max(1, Int(getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return st_gid == getegid() || groups.prefix(max(0, Int(count))).contains(st_gid)
+    }
 }

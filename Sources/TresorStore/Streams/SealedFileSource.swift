@@ -60,24 +60,33 @@ public struct SealedFileSource: SealedSource {
     }
 }
 
-/// The bytes of a regular file, at any place.
+/// The bytes of a regular file, or of a part of it, at any place.
 package struct FileBytes: SealedSource {
     package let byteCount: Int
     /// Closes the descriptor when it is released.
     private let owner: any AnyObject & Sendable
     private let descriptor: Int32
+    private let start: Int
 
-    /// - Parameter byteCount: the size of the file when it was opened.
-    package init(_ descriptor: Int32, owner: any AnyObject & Sendable, byteCount: Int) {
+    /// - Parameters:
+    ///   - start: where the part begins.
+    ///   - byteCount: its size: for the whole file, that when it was opened.
+    package init(_ descriptor: Int32, owner: any AnyObject & Sendable, from start: Int = 0, byteCount: Int) {
         self.descriptor = descriptor
+        self.start = start
         self.owner = owner
         self.byteCount = byteCount
+    }
+
+    /// A part of it.
+    package func part(_ range: Range<Int>) -> FileBytes {
+        FileBytes(descriptor, owner: owner, from: start + range.lowerBound, byteCount: range.count)
     }
 
     package func read(from offset: Int, into output: inout OutputRawSpan) throws(TresorError) {
         while output.freeCapacity > 0 {
             let count = try SystemError.asFailed { () throws(SystemError) in
-                try SystemCall.read(descriptor, at: off_t(offset + output.byteCount), into: &output)
+                try SystemCall.read(descriptor, at: off_t(start + offset + output.byteCount), into: &output)
             }
             guard count > 0 else { throw .altered }
         }

@@ -98,9 +98,9 @@ import Testing
         #expect(!entries.contains("RUNPATH") && !entries.contains("RPATH"))
     }
 
-    /// Every build of a release in README and scripts says so.
+    /// Every build of a release says so: that of README, and that of the packages.
     @Test func everyReleaseIsBuiltSo() throws {
-        for file in ["README.md", "scripts/reproduce"] {
+        for file in ["README.md", "debian/rules"] {
             let text = try Repository.text(file)
             for option in ["--static-swift-stdlib", "--disable-local-rpath", "-Xlinker -z -Xlinker now"] {
                 #expect(text.contains(option), "\(file): \(option)")

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import Synchronization
 import Testing
 import Tresor
 import TresorCore
@@ -39,17 +40,17 @@ struct MovedHomeTests {
         return home
     }
 
-    private func moved() throws -> IdentityBackup {
+    private func moved() async throws -> IdentityBackup {
         let moved = try #require(IdentityBackup(in: places))
-        #expect(try moved.move(includingIdentity: true))
+        #expect(try await moved.move(includingIdentity: true, after: SlotWait()))
         return moved
     }
 
     @Test("A221: a new identity inherits nothing: all that a home holds is moved, and can be used where it is")
-    func A221_aNewIdentityInheritsNothing() throws {
+    func A221_aNewIdentityInheritsNothing() async throws {
         let home = try fill()
         try scratch.write("kept", "store.db")
-        let moved = try moved()
+        let moved = try await moved()
         moved.stays()
         for object in try Self.objects() { #expect(try home.read(object) == nil, "\(object)") }
         #expect(try scratch.text("store.db") == "kept")
@@ -59,21 +60,41 @@ struct MovedHomeTests {
     }
 
     @Test("A221: what an identity left behind is moved without it; an identity that appeared is not")
-    func A221_whatIsLeftOfAnIdentityIsMovedToo() throws {
+    func A221_whatIsLeftOfAnIdentityIsMovedToo() async throws {
         let home = try fill()
         let early = try #require(IdentityBackup(in: places))
-        #expect(try !early.move(includingIdentity: false))
+        #expect(try await !early.move(includingIdentity: false, after: SlotWait()))
         for object in try Self.objects() { #expect(try home.read(object) != nil, "\(object)") }
         try home.delete(.identity)
         let moved = try #require(IdentityBackup(in: places))
         #expect(!moved.hasIdentity)
-        #expect(try moved.move(includingIdentity: false))
+        #expect(try await moved.move(includingIdentity: false, after: SlotWait()))
         moved.stays()
         for object in try Self.objects() { #expect(try home.read(object) == nil, "\(object)") }
     }
 
+    @Test("It waits for a change of the key slots, as all other changes do")
+    func slots() async throws {
+        let home = try fill()
+        let moved = try #require(IdentityBackup(in: places))
+        let other = Mutex<SlotLock?>(try home.slotLock())
+        let pauses = Mutex(0)
+        var wait = SlotWait()
+        wait.pause = { _ in
+            if pauses.withLock({
+                $0 += 1; return $0
+            }) == 3 {
+                other.withLock { $0 = nil }
+            }
+        }
+        #expect(try await moved.move(includingIdentity: true, after: wait))
+        moved.stays()
+        #expect(pauses.withLock { $0 } == 3)
+        #expect(try home.read(.identity) == nil)
+    }
+
     @Test("A device share apart from the home stays on its own disk")
-    func stateApart() throws {
+    func stateApart() async throws {
         var environment = Environment()
         (environment.dataHome, environment.stateHome) = (scratch.path("data"), scratch.path("state"))
         for name in ["data", "state"] {
@@ -83,7 +104,7 @@ struct MovedHomeTests {
         let home = DirectoryHome(data: places.data, state: places.state)
         for object in try Self.objects() { try home.replace(object, with: [1, 2, 3]) }
         let moved = try #require(IdentityBackup(in: places))
-        #expect(try moved.move(includingIdentity: true))
+        #expect(try await moved.move(includingIdentity: true, after: SlotWait()))
         let name = moved.path.split(separator: "/").last.map(String.init) ?? ""
         #expect(FileManager.default.fileExists(atPath: "\(places.state)/\(name)/device-half"))
         moved.putBack()
@@ -92,12 +113,12 @@ struct MovedHomeTests {
     }
 
     @Test("What is moved aside takes nobody's place")
-    func free() throws {
+    func free() async throws {
         try scratch.write("newest", "identity")
         let now = time(nil)
         let taken = (now..<(now + 100)).map { "identity.\($0)" }
         for name in taken { try scratch.write("older", name) }
-        let moved = try moved()
+        let moved = try await moved()
         moved.stays()
         for name in taken { #expect(try scratch.text(name) == "older") }
         let added = Set(scratch.names).subtracting(taken).subtracting(["lock", "slots.lock"])
@@ -106,13 +127,13 @@ struct MovedHomeTests {
     }
 
     @Test("It comes back, unless another has taken its place")
-    func back() throws {
+    func back() async throws {
         let home = try fill()
         let before = scratch.names.filter { !$0.hasSuffix("lock") }
-        try moved().putBack()
+        try await moved().putBack()
         #expect(scratch.names.filter { !$0.hasSuffix("lock") } == before)
         for object in try Self.objects() { #expect(try home.read(object) == [1, 2, 3], "\(object)") }
-        let moved = try moved()
+        let moved = try await moved()
         try scratch.write("second", "identity")
         moved.putBack()
         #expect(try scratch.text("identity") == "second")

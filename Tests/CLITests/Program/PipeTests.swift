@@ -50,6 +50,18 @@ struct PipeTests {
         #expect(!exists("out"))
     }
 
+    @Test("An input that is the output, or that brings nothing, is refused with the way out")
+    func hintsAboutStreams() throws {
+        let same = try shell("tresor encrypt -t one plan 1<>plan")
+        #expect(
+            same.code == 64 && same.errorText.contains("hint: tresor encrypt -t one plan -o FILE"), "\(same.errorText)")
+        let empty = try shell("false | tresor encrypt -t one -o out")
+        #expect(empty.code == 64 && empty.errorText.contains("hint: tresor encrypt -t one -o out --allow-empty"))
+        let large = try shell(
+            "truncate -s 65M large && tresor encrypt -t one large -o large.tresor && tresor decrypt large.tresor >out")
+        #expect(large.code == 64 && large.errorText.contains("hint: tresor decrypt large.tresor -o FILE"))
+    }
+
     @Test("A pipe that brings a password alone is taken")
     func passwordFromAPipe() throws {
         #expect(
@@ -81,12 +93,29 @@ struct PipeTests {
         ])
     func foreignPassword(_ text: (make: String, word: String)) throws {
         #expect(try shell("umask 077; { \(text.make); } >p").code == 0)
-        let refused = try shell("tresor encrypt -t one plan -o out --password-file p")
-        #expect(refused.code == 64)
-        #expect(refused.errorText.contains(text.word), "\(refused.errorText)")
-        let hint = try #require(refused.errorText.split(separator: "\n").first { $0.hasPrefix("tresor: hint: ") })
-        let command = hint.dropFirst("tresor: hint: ".count).replacing("> FILE", with: "> q && mv q p")
-        #expect(try shell("umask 077; \(command)").code == 0, "\(command)")
-        #expect(try shell("tresor encrypt -t one plan -o out --password-file p").code == 0)
+        let file = runner.work.appendingPathComponent("p")
+        let before = try Data(contentsOf: file)
+        // Where standard input brings the content, a pipe cannot bring the password.
+        for line in [
+            "tresor encrypt -t one plan -o out --password-file p </dev/null",
+            "cat plan | tresor encrypt -t one -o out --password-file p",
+            "TRESOR_PASSWORD_FILE=p; export TRESOR_PASSWORD_FILE; tresor encrypt -t one plan -o out </dev/null",
+        ] {
+            let refused = try shell(line)
+            #expect(refused.code == 64)
+            #expect(refused.errorText.contains(text.word), "\(refused.errorText)")
+            let hint = try #require(refused.errorText.split(separator: "\n").first { $0.hasPrefix("tresor: hint: ") })
+            let command = hint.dropFirst("tresor: hint: ".count).replacing("> FILE", with: "> q && mv q p")
+            #expect(try shell("umask 077; \(command)").code == 0, "\(command)")
+            if command.contains(" | tresor ") {
+                // The hint is the command itself, and the file stays as it was.
+                let after = try Data(contentsOf: file)
+                #expect(exists("out") && after == before, "\(command)")
+            } else {
+                #expect(try shell("tresor encrypt -t one plan -o out --password-file p").code == 0, "\(command)")
+            }
+            try before.write(to: file)
+            _ = try shell("rm -f out")
+        }
     }
 }

@@ -7,7 +7,8 @@ import Foundation
 /// A command is one line of words, quoted as in a shell: '…' is literal; in "…" and outside quotes `$NAME` and
 /// `${NAME}` stand for variables of the script, `$WORK` for its directory. `!` before a verb negates it, `#` at the
 /// start of a line makes a comment. `-- NAME --` begins a file that ends before the next such line. A script whose first
-/// line is `# long` is a part of the long run.
+/// line is `# long` is a part of the long run. One whose first line is `# service` needs `tresor-server`, which a build
+/// without its trait does not have.
 struct Script: CustomStringConvertible, Sendable {
     struct Command: Sendable {
         let line: Int
@@ -16,6 +17,7 @@ struct Script: CustomStringConvertible, Sendable {
 
     let name: String
     let isLong: Bool
+    let needsService: Bool
     let commands: [Command]
     let files: [(name: String, content: String)]
 
@@ -24,6 +26,7 @@ struct Script: CustomStringConvertible, Sendable {
     init(name: String, text: String) {
         self.name = name
         isLong = text.hasPrefix("# long\n")
+        needsService = text.hasPrefix("# service\n")
         var commands: [Command] = []
         var files: [(name: String, content: String)] = []
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -57,7 +60,17 @@ struct Script: CustomStringConvertible, Sendable {
     }
 
     /// The scripts of the gate, or those of the long run.
-    static func all(areLong: Bool) throws -> [Script] { try all().filter { $0.isLong == areLong } }
+    static func all(areLong: Bool) throws -> [Script] {
+        try all().filter { $0.isLong == areLong && (!$0.needsService || isServiceBuilt) }
+    }
+
+    private static var isServiceBuilt: Bool {
+        #if Server
+            true
+        #else
+            false
+        #endif
+    }
 }
 
 /// Splits a command into words.

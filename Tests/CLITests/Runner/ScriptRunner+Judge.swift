@@ -2,6 +2,8 @@
 
 import Foundation
 
+@testable import TresorCommand
+
 /// The verbs that check the last run and its files.
 extension ScriptRunner {
     func judgeRun(_ verb: String, _ operands: [String], isNegated: Bool) throws -> Bool {

@@ -22,6 +22,8 @@ final class ScriptRunner {
     var intruder = Intruder()
     /// The process that holds a lock while it lives.
     var locked: AnyObject?
+    /// The service that people of the script use, if one runs.
+    var service: Service?
 
     init(_ script: Script) throws {
         self.script = script
@@ -68,6 +70,7 @@ final class ScriptRunner {
         guard let verb = words.first else { throw ScriptFailure("there is no verb") }
         let operands = Array(words.dropFirst())
         if try runProgram(verb, operands, isNegated: isNegated) { return }
+        if try operate(verb, operands, isNegated: isNegated) { return }
         if try judgeRun(verb, operands, isNegated: isNegated) { return }
         if try judgeFile(verb, operands, isNegated: isNegated) { return }
         guard !isNegated else { throw ScriptFailure("there is no verb ! \(verb)") }
@@ -81,10 +84,13 @@ final class ScriptRunner {
         switch verb {
         case "tresor":
             let isKilled = intruder.stop != nil
+            let input = standardInput
+            let before = isNegated && !isKilled ? try copyForHints() : nil
             let result = try runTresor(operands)
             if isKilled, isNegated, result.code == Intruder.killed { return true }
             guard result.code >= 0 else { throw ScriptFailure("the program was ended by signal \(-result.code)") }
             guard (result.code == 0) != isNegated else { throw ScriptFailure("the exit code is \(result.code)") }
+            try runHints(after: operands, input: input, from: before)
         case "example" where !isNegated:
             guard operands.count % 2 == 1 else { throw ScriptFailure("example takes a line, and pairs of words") }
             let result = try runExample(operands[0], replacing: Array(operands.dropFirst()))

@@ -14,7 +14,7 @@
     /// Exports that somebody brings to a service (SPEC §11.1).
     @Suite struct ServiceImportTests {
         /// The founder brings a log of which the service has a beginning, or nothing.
-        @Test(arguments: [0, 1, 2, 5]) func theFounderBringsALog(_ count: Int) async throws {
+        @Test(arguments: [0, 1, 2, 5]) func A247_theFounderBringsALog(_ count: Int) async throws {
             let stage = try await ServiceRepairTests().stage(count)
             let export = try await stage.owner.client.exchange.export(stage.tresor)
             let owner = stage.after(stage.owner)
@@ -30,7 +30,7 @@
         }
 
         /// The wraps of people who are members no more are not in an export; the founder makes them anew.
-        @Test func theFounderBringsALogOfWhichSomebodyWasRemoved() async throws {
+        @Test func A247_theFounderBringsALogOfWhichSomebodyWasRemoved() async throws {
             let stage = try await ServiceRepairTests().stage(0)
             let plans = stage.owner.tresor(stage.tresor)
             try await plans.perform(.revoke([.user(stage.writer.user)]))
@@ -56,7 +56,7 @@
         }
 
         /// The card of a member without an account stays in the log alone.
-        @Test func theCardsOfOthersAreNotPut() async throws {
+        @Test func A247_theCardsOfOthersAreNotPut() async throws {
             let stage = try await ServiceRepairTests().stage(0)
             let carl = try Identity.make(handle: Name(typed: "carl"), time: stage.now.bench.clock.now)
             try stage.owner.client.people.pinBlocking(carl.chain)
@@ -81,6 +81,48 @@
             let late = try await early.newcomer.client.exchange.export(early.tresor)
             let refused = await errorOf { _ = try await early.after(early.newcomer).client.exchange.take(late) }
             #expect(refused == .noAccess)
+        }
+
+        /// A former member brings nothing of a log that they could bring in part.
+        @Test func A247_whoMayNotBringTheWholeLogBringsNothing() async throws {
+            let (stage, export) = try await Self.logAfterTheWriter()
+            let before = try await stage.restored.bench.rows()
+            let error = await errorOf { _ = try await stage.after(stage.writer).client.exchange.take(export) }
+            #expect(error == .noAccess)
+            #expect(try await stage.restored.bench.rows() == before)
+        }
+
+        /// A log that goes on after the writer was removed. The service has its beginning.
+        static func logAfterTheWriter() async throws -> (ServiceRepairTests.Stage, TresorExport) {
+            let stage = try await ServiceRepairTests().stage(2)
+            let plans = stage.owner.tresor(stage.tresor)
+            try await plans.perform(.revoke([.user(stage.writer.user)]))
+            try await plans.perform(.rename(Name(typed: "later")))
+            return (stage, try await stage.owner.client.exchange.export(stage.tresor))
+        }
+
+        /// An import that breaks off anywhere leaves a log that folds. Repeating it brings the rest.
+        @Test func A247_repeatingBringsTheRest() async throws {
+            let first = try await ServiceRepairTests().stage(0)
+            try await first.owner.tresor(first.tresor).perform(.revoke([.user(first.writer.user)]))
+            let export = try await first.owner.client.exchange.export(first.tresor)
+            let stage = first.restored
+            var isCut = true
+            var number = 0
+            while isCut {
+                // The answers of this and all later requests of the process are lost.
+                let cut = number
+                let (store, _) = stage.process(fault: { $0 >= cut ? .losingAnswer : nil })
+                let client = Client(home: first.owner.client.home, store: store, clock: stage.bench.clock.read)
+                let owner = Session(client: client, identity: first.owner.identity)
+                isCut = await errorOf { _ = try await owner.client.exchange.take(export) } != nil
+                #expect(try await stage.bench.service.check().findings.allSatisfy { $0.fault != .log })
+                number += 1
+            }
+            #expect(number > 5)
+            let owner = first.after(first.owner)
+            #expect(try await owner.client.exchange.take(export).isNothing)
+            #expect(try await stage.bench.service.check().isClean)
         }
 
         /// A mailed file is enough for a doctor to read and to answer, whose service does not have the tresor.

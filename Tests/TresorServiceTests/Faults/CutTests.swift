@@ -2,7 +2,6 @@
 
 #if Server
     import Foundation
-    import ServiceLifecycle
     import TestSupport
     import Testing
     import Tresor
@@ -281,11 +280,11 @@
 
     /// A handler behind the wire of the program, on a port or a socket, until it is stopped.
     final class RunningWire: Sendable {
-        let port: Int
         let log: LogLines
         let report: Report
-        private let group: ServiceGroup
-        private let task: Task<Void, any Error>
+        private let server: RunningServer
+
+        var port: Int { server.port }
 
         init(
             _ handler: any ServiceHandler, at address: WireServer.Address = .network(host: "127.0.0.1", port: 0),
@@ -294,26 +293,11 @@
             let log = LogLines()
             self.log = log
             report = Report(logsSources: true) { log.add($0) }
-            let server = WireServer(
-                handler: handler, address: address, names: names, certificates: certificates, report: report)
-            let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-            let group = try server.group(stoppedBy: []) { continuation.yield($0) }
-            self.group = group
-            task = Task {
-                defer { continuation.finish() }
-                try await group.run()
-            }
-            var port: Int?
-            for await found in ports {
-                port = found
-                break
-            }
-            self.port = try #require(port)
+            server = try await WireServer(
+                handler: handler, address: address, names: names, certificates: certificates, report: report
+            ).start()
         }
 
-        func stop() async {
-            await group.triggerGracefulShutdown()
-            _ = try? await task.value
-        }
+        func stop() async { await server.stop() }
     }
 #endif

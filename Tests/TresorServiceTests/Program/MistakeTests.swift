@@ -109,6 +109,10 @@
             let nowhere = await ServerProcess.run(
                 ["run", site["clinic.db"], "--name", "a", "--behind-proxy", site["none/socket"]])
             expect(nowhere, 1, "its directory is missing")
+            let taken = await ServerProcess.run(
+                ["run", site["clinic.db"], "--name", "a", "--behind-proxy", site["server.key"]])
+            expect(taken, 1, "something else has this name: remove it first")
+            #expect(FileManager.default.fileExists(atPath: site["server.key"]))
         }
 
         @Test(arguments: ["init", "run", "check", "import"])
@@ -174,6 +178,35 @@
             expect(await ServerProcess.run(["check", postgres]), 18, "try the same address with psql")
             try FileManager.default.removeItem(atPath: site["server.key"])
             expect(await ServerProcess.run(run), 10, "the server key is missing")
+        }
+
+        /// Without the file of revocations, the database may be a backup that nobody should believe.
+        @Test func A237_aServiceDoesNotStartWithoutItsRevocations() async throws {
+            let site = try await made()
+            let run = ["run", site["clinic.db"], "--listen", "127.0.0.1:0"]
+            func start(_ options: String...) async throws -> String {
+                let server = try ServerProcess(run + options)
+                try #require(await server.says("listening"))
+                server.signal(SIGTERM)
+                let ending = await server.end()
+                #expect(ending.code == 0, "\(ending.error)")
+                return ending.error
+            }
+            #expect(try await !start().contains("restored"))
+            let log = site["revoked.log"]
+            try FileManager.default.removeItem(atPath: log)
+            expect(await ServerProcess.run(run), 10, "cannot open the file of revocations \(log): it is missing")
+            expect(
+                await ServerProcess.run(run + ["--operator", site["operator.card"]]), 64,
+                "--operator goes with --restored")
+            #expect(!FileManager.default.fileExists(atPath: log))
+            #expect(try await start("--restored").contains("\"event\":\"restored\""))
+            #expect(try await !start().contains("restored"))
+            try Data(repeating: 1, count: 1_000).write(to: URL(fileURLWithPath: log))
+            expect(await ServerProcess.run(run), 14, "it is damaged, or belongs to another service")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: log)).count == 1_000)
+            // Another place is another file.
+            expect(await ServerProcess.run(run + ["--revoked-log", site["other.log"]]), 10, "it is missing")
         }
 
         @Test func A242_anImportShowsWhoGetsAnAccountAndAsks() async throws {

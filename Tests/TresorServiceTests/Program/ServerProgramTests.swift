@@ -90,6 +90,26 @@
             #expect(await server.end().code == 0)
         }
 
+        @Test("A second signal does not cut off what a stop finishes", .longRun)
+        func stopsOnce() async throws {
+            let site = try Site()
+            _ = await ServerProcess.run(["init", site["clinic.db"], "--operator", try site.card()])
+            let server = try ServerProcess(["run", site["clinic.db"], "--listen", "127.0.0.1:0"])
+            let client = try RawClient(port: try #require(await server.port()))
+            await client.send(
+                "POST /v1/card HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
+                    + "Content-Type: application/vnd.tresor\r\n\r\n")
+            try await Task.sleep(for: .milliseconds(500))
+            server.signal(SIGTERM)
+            try #require(await server.says("\"event\":\"stopping\""))
+            server.signal(SIGTERM)
+            server.signal(SIGINT)
+            try await Task.sleep(for: .milliseconds(500))
+            await client.send([1])
+            #expect(await client.readAnswer() != nil)
+            #expect(await server.end().code == 0)
+        }
+
         @Test("A second init, a missing store, a strange key and a lost key are refused")
         func refusesMistakes() async throws {
             let site = try Site()

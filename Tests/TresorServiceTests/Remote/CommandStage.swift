@@ -68,9 +68,26 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
     @discardableResult func run(
         _ code: Int32, as name: String, _ words: String..., source: SourceLocation = #_sourceLocation
     ) async throws -> String {
+        try await run(code, as: name, words, source: source)
+    }
+
+    @discardableResult func run(
+        _ code: Int32, as name: String, _ words: [String], source: SourceLocation = #_sourceLocation
+    ) async throws -> String {
         try await run(words, as: name, source) { ended, texts in
             #expect(ended == code, "\(words): \(texts)", sourceLocation: source)
         }[0]
+    }
+
+    /// Runs a command.
+    ///
+    /// - Returns: standard error.
+    func messages(
+        _ code: Int32, as name: String, _ words: String..., source: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        try await run(words, as: name, source) { ended, texts in
+            #expect(ended == code, "\(words): \(texts)", sourceLocation: source)
+        }[1]
     }
 
     /// Runs a command that fails.

@@ -58,10 +58,12 @@
             let code = try await stage.run(0, as: "operator", "register", "--invite", "ward 3")
             #expect(code.wholeMatch(of: /[0-9a-hjkmnp-tv-z]{26}\n/) != nil)
             try stage.write(code.uppercased(), to: "invitation")
-            try await stage.run(0, as: "anna", "register", "--no-login", "--invitation", "@invitation")
+            let registered = try await stage.messages(
+                0, as: "anna", "register", "--no-login", "--invitation", "@invitation")
+            #expect(registered.contains("recover --new-kit"))
             try await stage.run(0, as: "anna", "register", "--no-login")
             let used = try await stage.failure(13, as: "bruno", "register", "--no-login", "--invitation", "@invitation")
-            #expect(used.contains("it was used"))
+            #expect(used.contains("it was used") && used.contains("register --no-login"))
 
             let told = try await stage.failure(17, as: "bruno", "register", "--no-login")
             #expect(told.contains("the operator of \"https://tresor.example\" has to admit you"))
@@ -93,6 +95,25 @@
             #expect(try await stage.run(0, as: "bruno", "decrypt", "@plan.tresor") == "a plan")
         }
 
+        /// What a store in a file gives up, a service does not take from anybody.
+        @Test func theHintsOfAService() async throws {
+            let stage = try await stage(try await Bench(.open))
+            try stage.write("the password of bruno\n", to: "bruno.password")
+            let made = try await stage.messages(0, as: "bruno", "keygen", "bruno", "--no-kit", "--argon2id", "64,3")
+            #expect(made.contains("register --no-login"))
+            try await stage.run(0, as: "bruno", "register", "--no-login")
+            try stage.write("the password of eve\n", to: "eve.password")
+            let file = ["--store", "@eve.db"]
+            for words in [
+                ["keygen", "eve", "--no-kit", "--argon2id", "64,3"], ["create", "hers"],
+                ["export", "-t", "hers", "-o", "@hers.export"],
+            ] {
+                try await stage.run(0, as: "eve", words + file)
+            }
+            let refused = try await stage.failure(13, as: "bruno", "import", "@hers.export")
+            #expect(refused.contains("hint: tresor ") && refused.contains("--store FILE"))
+        }
+
         @Test func theOperatorAloneInvitesAndAdmits() async throws {
             let bench = try await Bench(.open)
             let stage = try await stage(bench)
@@ -117,7 +138,9 @@
             #expect(try await eve.ask(eve.registration()).state == .asked)
             let taken = try await stage.failure(16, as: "anna", "register", "--no-login")
             #expect(taken.contains("another card under the handle anna"))
-            #expect(taken.contains("--invitation FILE") && taken.contains("keygen NAME --no-kit --force"))
+            #expect(
+                taken.contains("register --no-login --invitation FILE")
+                    && taken.contains("keygen NAME --no-kit --force"))
         }
 
         /// A new identity would lose them what they have.
@@ -134,7 +157,7 @@
             ])
             _ = try await eve.ask(eve.registration())
             let taken = try await stage.failure(16, as: "anna", "register", "--no-login")
-            #expect(taken.contains("--invitation FILE") && !taken.contains("--force"))
+            #expect(taken.contains("register --no-login --invitation FILE") && !taken.contains("--force"))
         }
 
         @Test func A234_whoHasOnlyAskedCanOnlyBeRefused() async throws {
@@ -147,6 +170,7 @@
             let id = eve.user.description
             let early = try await stage.failure(13, as: "operator", "approve", id, "--yes")
             #expect(early.contains("has asked, and not sent everything"))
+            #expect(early.contains("--yes --refuse"))
             try await stage.run(0, as: "operator", "approve", id, "--refuse", "--yes")
             #expect(try await stage.run(0, as: "operator", "approve").isEmpty)
         }

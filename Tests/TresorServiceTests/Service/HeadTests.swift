@@ -103,6 +103,10 @@
                     #expect(await Self.verdict(head, by: bench.service) == expected)
                 }
             }
+            // A small request makes her known there; until then her large body is not asked for.
+            #expect(await Self.verdict(try Self.head(of: anna), by: bench.service) == .refused(429))
+            #expect(
+                await bench.service.answer(Self.from(Self.source, try anna.call(AccountRequest()))).status == 200)
             #expect(await Self.verdict(try Self.head(of: anna), by: bench.service) == .proved)
             let elsewhere = try Self.head(of: eve, .register, from: Self.other)
             #expect(await Self.verdict(elsewhere, by: bench.service) == .unproved)
@@ -157,14 +161,42 @@
             #expect(engine.count == before + 2)
         }
 
-        @Test func whoWasNotSeenForLongIsForgottenFirst() {
-            let people = HeldPeople(halfCount: 2)
-            let users = (UInt8(0)..<5).map { UserID(Hash256([UInt8](repeating: $0, count: 32)) ?? .zero) }
-            for user in users { people.keep(user, from: Self.source) }
-            #expect(users.map { people.isKnown($0, from: Self.source) } == [false, false, true, true, true])
-            #expect(!people.isKnown(users[4], from: Self.other))
-            people.forget(users[4], from: Self.source)
-            #expect(!people.isKnown(users[4], from: Self.source))
+        /// A large head from a barred source asks the database nothing, whomever it names.
+        @Test func A230_aLargeHeadFromABarredSourceReadsNoRows() async throws {
+            let bench = try await Bench()
+            let engine = CountingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            let (anna, eve) = (try await bench.person("anna"), try bench.stranger("eve"))
+            Self.bar(at: service)
+            let before = engine.count
+            for head in [try Self.head(of: eve), try Self.head(of: eve, .register), try Self.head(of: anna)] {
+                #expect(await Self.verdict(head, by: service) == .refused(429))
+            }
+            #expect(engine.count == before)
+        }
+
+        private static let users = (UInt8(0)..<5).map { UserID(Hash256([UInt8](repeating: $0, count: 32)) ?? .zero) }
+
+        @Test func whatWasNotSeenForLongIsForgottenFirst() {
+            let held = Held<Int>(halfCount: 2)
+            for user in Self.users { held.keep(1, of: user) }
+            #expect(Self.users.map { held.contains(1, of: $0) } == [false, false, true, true, true])
+            #expect(!held.contains(2, of: Self.users[4]))
+            held.forget(1, of: Self.users[4])
+            #expect(!held.contains(1, of: Self.users[4]))
+        }
+
+        @Test func A250_nobodysSessionsPushOutThoseOfOthers() {
+            let held = Held<Int>(share: 2, halfCount: 4)
+            let (anna, eve) = (Self.users[0], Self.users[1])
+            held.keep(1, of: anna)
+            for session in 0..<1_000 { held.keep(session, of: eve) }
+            #expect(held.contains(1, of: anna))
+            #expect((0..<1_000).filter { held.contains($0, of: eve) } == [998, 999])
+            // What is used again is the newest.
+            held.keep(998, of: eve)
+            held.keep(1_000, of: eve)
+            #expect((998...1_000).filter { held.contains($0, of: eve) } == [998, 1_000])
         }
 
         @Test func A249_aSourceAsksForWhatAnyoneMayHaveSoOften() async throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Synchronization
     import TestSupport
     import Testing
     import Tresor
@@ -105,6 +106,31 @@
             #expect(board.nextLook(for: bert, at: start) == start)
             let later = start + .seconds(9)
             #expect(board.nextLook(for: anna, at: later) == later)
+        }
+
+        /// However often a log grows, its members are read once for all that is gathered, and each is rung once.
+        @Test func A248_theMembersOfALogAreReadOnceForAllItsHints() async throws {
+            let house = try await Household(Bench())
+            let engine = CountingEngine(house.bench.engine)
+            let context = try ServiceContext(engine: engine, settings: house.bench.settings)
+            let wait = try context.news.begin(for: house.reader.user)
+            defer { context.news.end(wait) }
+            let (gathered, end) = AsyncStream.makeStream(of: Void.self)
+            let left = Mutex(100)
+            let hint = house.tresor.digest.bytes
+            let hints = AsyncStream<[UInt8]> {
+                if left.withLock({
+                    $0 -= 1; return $0 >= 0
+                }) {
+                    return hint
+                }
+                end.finish()
+                return nil
+            }
+            // The first rest ends when all hints are gathered: so there are two times at most to read for.
+            await News(context: context).listen(to: hints) { for await _ in gathered {} }
+            #expect((1...2).contains(engine.count))
+            await wait.wait(until: .now + .seconds(3_600))
         }
 
         @Test func aCursorThatIsNoneIsRefused() async throws {

@@ -56,6 +56,39 @@
             }
         }
 
+        @Test("The text of the metrics")
+        func writesMetrics() {
+            let registry = PrometheusRegistry()
+            registry.add(0, to: .connections)
+            for seconds in [0.004, 61] { registry.add(seconds, to: .seconds, [("operation", "card")]) }
+            for amount in [1.0, 2] { registry.add(amount, to: .bytesIn, [("operation", "card")]) }
+            registry.add(1, to: .requests, [("operation", "none"), ("status", "400"), ("outcome", "failed")])
+            registry.add(1, to: .requests, [("operation", "card"), ("status", "200"), ("outcome", "done")])
+            let bounds = ["0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1", "2.5", "5"]
+            let buckets = (bounds + ["10", "60"]).enumerated().map { index, bound in
+                #"tresor_request_seconds_bucket{operation="card",le="\#(bound)"} \#(index < 2 ? 0 : 1)"#
+            }
+            let lines =
+                [
+                    "# HELP tresor_connections Open connections.", "# TYPE tresor_connections gauge",
+                    "tresor_connections 0",
+                    "# HELP tresor_received_bytes_total The bytes of bodies that were read.",
+                    "# TYPE tresor_received_bytes_total counter",
+                    #"tresor_received_bytes_total{operation="card"} 3"#,
+                    "# HELP tresor_request_seconds The time from the head of a request to its answer.",
+                    "# TYPE tresor_request_seconds histogram",
+                ] + buckets + [
+                    #"tresor_request_seconds_bucket{operation="card",le="+Inf"} 2"#,
+                    #"tresor_request_seconds_sum{operation="card"} 61.004"#,
+                    #"tresor_request_seconds_count{operation="card"} 2"#,
+                    "# HELP tresor_requests_total Requests that were answered.",
+                    "# TYPE tresor_requests_total counter",
+                    #"tresor_requests_total{operation="card",status="200",outcome="done"} 1"#,
+                    #"tresor_requests_total{operation="none",status="400",outcome="failed"} 1"#,
+                ]
+            #expect(registry.text == lines.map { $0 + "\n" }.joined())
+        }
+
         @Test("The forms of a time")
         func writesTimes() {
             let time = CalendarTime(seconds: 784_111_777, milliseconds: 7)

@@ -2,7 +2,6 @@
 
 #if Server
     import NIOCore
-    import ServiceLifecycle
     import Synchronization
     import TresorCore
     import TresorCrypto
@@ -11,11 +10,12 @@
 
     /// A service on a port of loopback, with a handler that notes what reaches it.
     struct Wire {
-        let port: Int
         let handler: NotingHandler
         let log: LogLines
         let report: Report
-        let group: ServiceGroup
+        let server: RunningServer
+
+        var port: Int { server.port }
 
         /// The limits of a service that gives its clients minutes: what ends before was ended for another reason.
         static var patientLimits: ServerLimits {
@@ -28,25 +28,22 @@
         /// Runs a service while `body` does.
         static func run(
             names: [String] = ["tresor.example"], limits: ServerLimits = Wire.patientLimits,
-            certificates: Certificates? = nil, metrics: Bool = false, handler: NotingHandler = NotingHandler(),
+            certificates: Certificates? = nil, handler: NotingHandler = NotingHandler(),
             _ body: (Wire) async throws -> Void
         ) async throws {
             let log = LogLines()
             let report = Report(logsSources: false) { log.add($0) }
-            let server = WireServer(
+            let server = try await WireServer(
                 handler: handler, address: .network(host: "127.0.0.1", port: 0), names: names,
-                certificates: certificates, limits: limits, report: report)
-            let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-            let group = try server.group(stoppedBy: []) { continuation.yield($0) }
-            try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await group.run() }
-                for await port in ports {
-                    try await body(Wire(port: port, handler: handler, log: log, report: report, group: group))
-                    break
-                }
-                await group.triggerGracefulShutdown()
-                try await tasks.waitForAll()
+                certificates: certificates, limits: limits, report: report
+            ).start()
+            do {
+                try await body(Wire(handler: handler, log: log, report: report, server: server))
+            } catch {
+                await server.stop()
+                throw error
             }
+            await server.stop()
         }
 
         /// Sends bytes on a connection of their own, and reads what comes until it is closed.

@@ -7,7 +7,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// The findings of `check` about the wraps of a store, and their repair.
+/// The findings of `check` about the log and the wraps that a store shows, and their repair.
 @Suite struct CheckTests {
     let evil = EvilStore()
     let world: World
@@ -51,6 +51,19 @@ import TresorStore
         try await anna.tresors.perform(.revoke([.user(late.identity.user)]), on: tresor)
         try await house.tresors.perform(.leave, on: tresor)
         #expect(try await remarks() == [:])
+    }
+
+    @Test func A65_aFrozenReaderIsToldByTheHeadOfAFile() async throws {
+        let head = try await house.client.logs.state(of: tresor).head
+        evil.frozen(Int(head.sequence) + 1)
+        let findings = try await house.client.audit.check([tresor])
+        #expect(findings.contains { if case .head(let shown, _) = $0.remark { shown == head } else { false } })
+        let honest = world.session(of: anna, seeing: evil.truth)
+        try await honest.tresors.perform(.rotate, on: tresor)
+        let newer = try await honest.seal("new", in: tresor)
+        #expect(await failure { _ = try await house.files.open(newer) } == .store(.behind))
+        let opened = try await honest.files.open(try await house.seal("old", in: tresor))
+        #expect((opened.epoch, opened.sealer.head) == (2, head))
     }
 
     @Test func A58_surplusWrapsAreReported() async throws {

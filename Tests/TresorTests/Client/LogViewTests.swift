@@ -373,19 +373,6 @@ import TresorStore
         #expect(try await anna.files.open(try await honestFile()).content == [1, 2, 3])
     }
 
-    @Test func A65_aFrozenReaderIsToldByTheHeadOfAFile() async throws {
-        let head = try await house.client.logs.state(of: tresor).head
-        evil.frozen(Int(head.sequence) + 1)
-        let findings = try await house.client.audit.check([tresor])
-        #expect(findings.contains { if case .head(let shown, _) = $0.remark { shown == head } else { false } })
-        let honest = world.session(of: anna, seeing: evil.truth)
-        try await honest.tresors.perform(.rotate, on: tresor)
-        let newer = try await honest.seal("new", in: tresor)
-        #expect(await failure { _ = try await house.files.open(newer) } == .store(.behind))
-        let opened = try await honest.files.open(try await house.seal("old", in: tresor))
-        #expect((opened.epoch, opened.sealer.head) == (1, head))
-    }
-
     @Test func A74_aPoisonedCacheNeverChangesTheState() async throws {
         let state = try await house.client.logs.state(of: tresor)
         let home = try #require(house.client.home as? MemoryHome)

@@ -53,6 +53,27 @@ import TresorStore
         #expect(try await house.tresors.named("plans").count == 2)
     }
 
+    /// A list reads no log of a stranger's tresor, however long it is, until it is asked to.
+    @Test func A248_aListReadsNoLogOfAStranger() async throws {
+        _ = try await house.tresors.all(readingStrangers: false)
+        for _ in 0..<3 { try await eve.tresors.perform(.rotate, on: theirs) }
+        let before = evil.shownCount
+        let listed = try await house.tresors.all(readingStrangers: false)
+        // Of the known tresor its last entry, of the stranger's its first one.
+        #expect(evil.shownCount == before + 2)
+        let unread = try #require(listed.first { $0.tresor == theirs })
+        #expect(!unread.isRead && unread.isApart && unread.name == nil && unread.founderTrust == .unverified)
+        #expect(unread.stranger == eve.identity.chain && listed.first { $0.tresor == mine }?.isRead == true)
+        let asked = try #require(try await house.tresors.all().first { $0.tresor == theirs })
+        let name = try Name(typed: "plans")
+        #expect(asked.isRead && asked.isApart && asked.name == name)
+        try house.tresors.hideBlocking(theirs)
+        #expect(try await house.allTresors().first { $0.tresor == theirs }?.isHidden == true)
+        // Whom this person compares is no stranger.
+        try house.client.people.pinBlocking(eve.identity.chain)
+        #expect(try await house.allTresors().first { $0.tresor == theirs }?.isRead == true)
+    }
+
     @Test func A215_leavingNeedsNoTrust() async throws {
         let home = house.home
         try await house.tresors.perform(.leave, on: theirs)

@@ -109,6 +109,31 @@ func isChanging(_ home: any Home) -> Bool {
         #expect(try client.cleanup.journal() == session.client.cleanup.journal())
     }
 
+    /// Who forgets a device may have lost it: its share is gone at once, and the rest waits.
+    @Test func A32_aDeviceShareIsDestroyedBeforeAnythingIsWaitedFor() async throws {
+        let home = TresorTesting.MemoryHome()
+        let anna = try await anna(home)
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: Format.latestTime)
+        var client = anna.client
+        let wasThere = Mutex(false)
+        client.slotWait.pause = { _ in
+            if (try? anna.client.device.isRememberedBlocking()) != false { wasThere.withLock { $0 = true } }
+        }
+        let lock = home.slotLock()
+        let waiting = client
+        #expect(await failure { try await waiting.device.forget() } == .busy)
+        #expect(!wasThere.withLock { $0 })
+        #expect(try !waiting.device.isRememberedBlocking())
+        #expect(try waiting.cleanup.journal().devices.map(\.id) == [device.id])
+        #expect(await failure { _ = try await waiting.device.unlock() } == .notFound)
+        let store = waiting.guardedStore.base
+        #expect(try await store.serverShare(user: anna.identity.user, device: device.id) != nil)
+        _ = consume lock
+        try await waiting.device.forget()
+        #expect(try await store.serverShare(user: anna.identity.user, device: device.id) == nil)
+        #expect(try waiting.cleanup.journal().devices.isEmpty)
+    }
+
     /// A change that waits has not begun: its task can still be cancelled.
     @Test func aCancelledChangeWaitsNoLonger() async throws {
         let home = TresorTesting.MemoryHome()

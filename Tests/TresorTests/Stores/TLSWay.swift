@@ -2,7 +2,6 @@
 
 #if Server
     import Foundation
-    import ServiceLifecycle
     import Synchronization
     import TestSupport
     import TresorCore
@@ -52,17 +51,12 @@
             if let place = free.withLock({ $0.popLast() }) { return place }
             let place = TLSPlace()
             let files = try authority.get()
-            let server = WireServer(
+            let server = try await WireServer(
                 handler: place, address: .network(host: "127.0.0.1", port: 0), names: [],
                 certificates: try Certificates(certificate: files.certificate, key: files.key),
-                report: Report(logsSources: false) { _ in })
-            let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-            let group = try server.group(stoppedBy: []) { continuation.yield($0) }
-            Task.detached { try await group.run() }
-            for await port in ports {
-                place.number.withLock { $0 = port }
-                break
-            }
+                report: Report(logsSources: false) { _ in }
+            ).start()
+            place.number.withLock { $0 = server.port }
             return place
         }
 

@@ -306,6 +306,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case asciiHeaders
     /// How often a source asks for what anyone may have.
     case sourceBucket
+    /// That of each person a few sessions are kept.
+    case heldShare
     /// That one work of an account runs at a time.
     case ownTurn
     /// That an account pays for work by its weight.
@@ -316,6 +318,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case heldCards
     /// That a card chain is compared before it is verified.
     case comparedFirst
+    /// That a list reads no log of a stranger's tresor.
+    case unreadStranger
     /// That a person's news are looked up once a second.
     case pausedLook
     /// That an author who is no owner leaves the founder half of what is left.
@@ -332,6 +336,18 @@ package enum Mutation: String, CaseIterable, Sendable {
     case repeatedRequest
     /// That the card that was shown is the one that is admitted.
     case shownCard
+    /// That a revocation is written down outside of the database.
+    case notedRevocation
+    /// That nobody but who has the card that an account awaits speaks for it.
+    case awaitedCard
+    /// That the operator decides about the next card of an account from a backup.
+    case operatorsCard
+    /// That an import at a service puts nobody else's card.
+    case importedCard
+    /// That an import at a service makes the wraps that go with an entry.
+    case importedWraps
+    /// That an import looks whether a service takes all entries, before it sends one.
+    case importedEntries
 
     /// Whether the check holds: `condition`, or `true` where the task at work disables the check.
     package func passes(_ condition: Bool) -> Bool { isApplied || condition }

@@ -74,5 +74,15 @@
                 return await bench.service.answer(call).status == 200
             }
         }
+
+        @Test func A250_withoutTheCheckAnAccountPushesOutTheSessionsOfOthers() async throws {
+            try await Self.expectReal(without: .heldShare) {
+                let held = Held<Int>(share: 1, halfCount: 3)
+                let eve = UserID(Hash256([UInt8](repeating: 1, count: 32)) ?? .zero)
+                held.keep(0, of: UserID(.zero))
+                for session in 0..<9 { held.keep(session, of: eve) }
+                return !held.contains(0, of: UserID(.zero))
+            }
+        }
     }
 #endif

@@ -247,6 +247,14 @@
                 let now = ContinuousClock.now
                 return board.nextLook(for: UserID(.zero), at: now) == board.nextLook(for: UserID(.zero), at: now)
             }
+            try await Self.expectReal(without: .unreadStranger) {
+                let house = try await Household(Bench())
+                let (eve, anna) = (try await house.cast.person("eve"), try await house.cast.person("anna"))
+                try house.cast.introduce(eve, anna)
+                _ = try await house.cast.tresor("bait", of: eve, readers: [anna])
+                try anna.client.home.delete(.pins)
+                return try await anna.allTresors().map(\.isRead) == [true]
+            }
         }
 
         @Test func A232_withoutTheChecksAWriterUsesUpTheRoomOfTheOwners() async throws {

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
+    import Synchronization
+    import TresorCore
+    import TresorCrypto
+    import TresorService
+    import TresorStore
+
+    /// The file in which a service writes down what is revoked. It lies outside of the database, so that a restore of
+    /// the database does not take it back (SPEC §18.7).
+    ///
+    /// It begins with a check that depends on the service, so that no other file is taken for it. Records of one size
+    /// follow, each with such a check. A record is on the disk before the next one is begun, so only the last one can be
+    /// torn. Several processes may append to one file.
+    final class RevokedLog: RevocationLog {
+        /// The size of a check, and of the beginning of the file.
+        static let checkByteCount = 16
+        /// The size of a record with its check.
+        static let recordByteCount = Revocation.byteCount + checkByteCount
+        /// The number of records that are read at once.
+        private static let pageCount = 1_024
+
+        private let file: FileDescriptor
+        /// The id of the service.
+        private let server: Hash256
+        private let turn = Mutex(())
+
+        init(_ file: consuming FileDescriptor, of server: Hash256) {
+            self.file = file
+            self.server = server
+        }
+
+        /// Opens a file.
+        ///
+        /// - Parameter creating: whether to make a missing one.
+        /// - Throws: ``TresorError/notFound`` for a missing one that is not made; ``TresorError/altered`` for one of another
+        ///   service or kind; ``TresorError/failed(_:)`` and ``TresorError/store(_:)``.
+        static func open(at path: String, of server: Hash256, creating: Bool) throws(TresorError) -> RevokedLog {
+            let beginning = try check(of: [], by: server)
+            let isThere = try SystemError.asFailed { () throws(SystemError) in
+                try FileDescriptor.existing(path, O_RDONLY | O_NOCTTY) != nil
+            }
+            if !isThere {
+                guard creating else { throw .notFound }
+                let made = try AtomicFile(at: path, mode: 0o600)
+                try made.write(beginning.span)
+                // Another process may have been first.
+                _ = try made.commit(replacing: false)
+            }
+            let file = try SystemError.asFailed { () throws(SystemError) in
+                try FileDescriptor(path, O_RDWR | O_APPEND | O_NOCTTY)
+            }
+            let log = RevokedLog(file, of: server)
+            let size = try SystemError.asFailed { () throws(SystemError) in try log.file.status().st_size }
+            guard size >= checkByteCount, try log.page(at: 0, count: checkByteCount) == beginning else {
+                throw .altered
+            }
+            return log
+        }
+
+        func append(_ revocation: Revocation) throws(TresorError) {
+            let bytes = revocation.bytes
+            let record = try bytes + Self.check(of: bytes, by: server)
+            try inTurn { (end) throws(SystemError) in
+                do throws(SystemError) {
+                    try file.write(record.span.bytes)
+                    try file.synchronize()
+                } catch {
+                    // Nothing of it stays, if the disk lets it go. Otherwise the next one cuts it.
+                    _ = ftruncate(file.number, end)
+                    throw error
+                }
+            }
+        }
+
+        /// Reads all records, some at a time, and cuts a torn one off the end.
+        ///
+        /// - Throws: ``TresorError/altered`` for what is no record of this service before the last; ``TresorError/store(_:)``
+        ///   for a file that cannot be read; the errors of `take`.
+        func read(_ take: ([Revocation]) async throws(TresorError) -> Void) async throws(TresorError) {
+            let end = Int(try inTurn { (end) throws(SystemError) in end })
+            var offset = Self.checkByteCount
+            while offset < end {
+                let bytes = try page(at: offset, count: min(Self.pageCount * Self.recordByteCount, end - offset))
+                var page: [Revocation] = []
+                for start in stride(from: 0, to: bytes.count, by: Self.recordByteCount) {
+                    guard let revocation = try self.revocation(bytes[start..<start + Self.recordByteCount]) else {
+                        guard offset + start + Self.recordByteCount == end else { throw .altered }
+                        try inTurn { (_) throws(SystemError) in try cut(to: off_t(offset + start)) }
+                        break
+                    }
+                    page.append(revocation)
+                }
+                try await take(page)
+                offset += bytes.count
+            }
+        }
+
+        /// Runs a body while no other process and no other thread is at the file, which ends with a whole record.
+        private func inTurn<Value: Sendable>(
+            _ body: (_ end: off_t) throws(SystemError) -> Value
+        ) throws(TresorError) -> Value {
+            do throws(SystemError) {
+                return try turn.withLock { (_) throws(SystemError) in
+                    _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
+                    defer { _ = flock(file.number, LOCK_UN) }
+                    let size = try file.status().st_size
+                    let end = size - (size - off_t(Self.checkByteCount)) % off_t(Self.recordByteCount)
+                    if end != size { try cut(to: end) }
+                    return try body(end)
+                }
+            } catch {
+                throw .store(error.fault)
+            }
+        }
+
+        private func cut(to end: off_t) throws(SystemError) {
+            _ = try SystemError.retrying { ftruncate(file.number, end) }
+            try file.synchronize()
+        }
+
+        private func page(at offset: Int, count: Int) throws(TresorError) -> [UInt8] {
+            var bytes = [UInt8](repeating: 0, count: count)
+            var memory = bytes.mutableSpan
+            do throws(SystemError) {
+                try memory.withUnsafeMutableBytes { (memory) throws(SystemError) in
+                    var filled = 0
+                    while filled < count {
+                        let read = try SystemCall.read(
+                            file.number, at: off_t(offset + filled),
+                            into: UnsafeMutableRawBufferPointer(rebasing: memory[filled...]))
+                        guard read > 0 else { throw SystemError(EIO) }
+                        filled += read
+                    }
+                }
+            } catch {
+                throw .store(error.fault)
+            }
+            return bytes
+        }
+
+        /// Returns `nil` for what is no record of this service.
+        private func revocation(_ record: ArraySlice<UInt8>) throws(TresorError) -> Revocation? {
+            let bytes = Array(record.prefix(Revocation.byteCount))
+            guard try Self.check(of: bytes, by: server) == Array(record.dropFirst(Revocation.byteCount)) else {
+                return nil
+            }
+            return try? Revocation(bytes)
+        }
+
+        private static func check(of bytes: [UInt8], by server: Hash256) throws(TresorError) -> [UInt8] {
+            let key = server.bytes
+            var hash = try BLAKE2b(outputCount: checkByteCount, key: key.span)
+            try hash.update(bytes.span)
+            return try hash.finalize()
+        }
+    }
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Synchronization
+    import TresorCore
+
+    /// What has held of people in this process: a few values for each of them.
+    ///
+    /// What was not seen for long is forgotten first. Nobody has more than a share, so that one account pushes nothing of
+    /// others out, however much it brings.
+    final class Held<Value: Equatable & Sendable>: Sendable {
+        private struct State {
+            var recent: [UserID: [Value]] = [:]
+            var earlier: [UserID: [Value]] = [:]
+            /// The number of recent values.
+            var count = 0
+        }
+
+        /// The number of values of one person in each half.
+        private let share: Int
+        /// Half of the values that are kept.
+        private let halfCount: Int
+        private let state = Mutex(State())
+
+        init(share: Int = 16, halfCount: Int = 25_000) {
+            self.share = share
+            self.halfCount = halfCount
+        }
+
+        /// Whether a value is kept.
+        func contains(_ value: Value, of user: UserID) -> Bool {
+            state.withLock { state in
+                state.recent[user]?.contains(value) == true || state.earlier[user]?.contains(value) == true
+            }
+        }
+
+        /// Keeps a value that has held, as the newest of its person.
+        func keep(_ value: Value, of user: UserID) {
+            state.withLock { state in
+                if state.count >= halfCount { state = State(earlier: state.recent) }
+                var values = state.recent[user, default: []]
+                state.count -= values.count
+                values.removeAll { $0 == value }
+                if values.count >= share { values.removeFirst() }
+                values.append(value)
+                state.count += values.count
+                state.recent[user] = values
+            }
+        }
+
+        /// Forgets a value that has failed.
+        func forget(_ value: Value, of user: UserID) {
+            state.withLock { state in
+                state.count -= Self.remove(value, of: user, from: &state.recent)
+                _ = Self.remove(value, of: user, from: &state.earlier)
+            }
+        }
+
+        /// Removes a value, and a person without any. Returns the number of values that went.
+        private static func remove(_ value: Value, of user: UserID, from values: inout [UserID: [Value]]) -> Int {
+            let before = values[user, default: []]
+            let after = before.filter { $0 != value }
+            values[user] = after.isEmpty ? nil : after
+            return before.count - after.count
+        }
+    }
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import Tresor
+    @testable import TresorService
+
+    /// The attacks on what comes from elsewhere: a backup of the service, and the export of a tresor.
+    extension RealServiceTests {
+        @Test func A237_withoutTheChecksABackupRevivesWhatWasRevoked() async throws {
+            try await Self.expectReal(without: .notedRevocation) {
+                let noting = try await NotingBench()
+                let anna = try await noting.person("anna")
+                let (stolen, share) = try await anna.trustedDevice()
+                let backup = try await Backup(of: noting.bench)
+                _ = try await anna.ask(DeleteServerSharesRequest(devices: [share.id]))
+                let service = try await noting.restart(from: backup)
+                return try await stolen.at(service).reply(ServerShareRequest(device: share.id)).status == 200
+            }
+            try await Self.expectReal(without: .awaitedCard) {
+                let noting = try await NotingBench()
+                let thief = try await noting.person("anna")
+                let backup = try await Backup(of: noting.bench)
+                let anna = try noting.renewed(thief)
+                _ = try await anna.publish(after: thief)
+                let service = try await noting.restart(from: backup)
+                noting.bench.clock.now += 1
+                let fork = try noting.renewed(thief).at(service)
+                return try await fork.publish(after: thief).status == 200
+            }
+            try await Self.expectReal(without: .operatorsCard) {
+                let noting = try await NotingBench()
+                let thief = try await noting.person("anna")
+                try await noting.service.distrust(operator: nil)
+                return try await noting.renewed(thief).publish(after: thief).status == 200
+            }
+        }
+
+        @Test func A247_withoutTheChecksAnImportBreaksOff() async throws {
+            try await Self.expectReal(without: .importedCard) {
+                let stage = try await ServiceRepairTests().stage(0)
+                let carl = try Identity.make(handle: Name(typed: "carl"), time: stage.now.bench.clock.now)
+                try stage.owner.client.people.pinBlocking(carl.chain)
+                try await stage.owner.tresor(stage.tresor).perform(
+                    .share(with: [.user(carl.chain)], role: .reader, fromNow: false, notAfter: nil))
+                let export = try await stage.owner.client.exchange.export(stage.tresor)
+                let writer = stage.now.again(stage.writer)
+                return await errorOf { _ = try await writer.client.exchange.take(export) } != nil
+            }
+            try await Self.expectReal(without: .importedWraps) {
+                let stage = try await ServiceRepairTests().stage(0)
+                try await stage.owner.tresor(stage.tresor).perform(.revoke([.user(stage.writer.user)]))
+                let export = try await stage.owner.client.exchange.export(stage.tresor)
+                let owner = stage.after(stage.owner)
+                return await errorOf { _ = try await owner.client.exchange.take(export) } != nil
+            }
+            try await Self.expectReal(without: .importedEntries) {
+                let (stage, export) = try await ServiceImportTests.logAfterTheWriter()
+                let before = try await stage.restored.bench.rows()
+                _ = await errorOf { _ = try await stage.after(stage.writer).client.exchange.take(export) }
+                return try await stage.restored.bench.rows() != before
+            }
+        }
+    }
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import Testing
+    import TresorCore
+    import TresorCrypto
+
+    @testable import TresorServer
+    @testable import TresorService
+
+    /// The file in which a service writes down what is revoked.
+    @Suite struct RevokedLogTests {
+        private let directory: TestDirectory
+        private let server = Hash256([UInt8](repeating: 7, count: 32)) ?? .zero
+        private let records: [Revocation] = ((1...5) as ClosedRange<UInt8>).map { number in
+            let hash = Hash256([UInt8](repeating: number, count: 32)) ?? .zero
+            let user = UserID(hash)
+            return switch number {
+            case 1: .device(user, key: hash)
+            case 2: .card(user, generation: .max, card: hash)
+            case 3: .invitation(hash)
+            case 4: .sessions(user, before: .max)
+            default: .account(user)
+            }
+        }
+
+        init() throws { directory = try TestDirectory() }
+
+        private var path: String { directory["revoked.log"] }
+
+        private func open(of server: Hash256? = nil) throws -> RevokedLog {
+            try RevokedLog.open(at: path, of: server ?? self.server, creating: true)
+        }
+
+        private func read(_ log: RevokedLog) async throws(TresorError) -> [Revocation] {
+            var all: [Revocation] = []
+            try await log.read { (page) throws(TresorError) in all += page }
+            return all
+        }
+
+        private func bytes() throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))) }
+
+        private func write(_ bytes: some Sequence<UInt8>) throws {
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+        }
+
+        @Test func everyRecordHasOneSizeAndOneForm() throws {
+            for record in records {
+                #expect(record.bytes.count == Revocation.byteCount)
+                #expect(try Revocation(record.bytes) == record)
+                #expect(throws: TresorError.altered) { try Revocation(record.bytes + [0]) }
+                #expect(throws: TresorError.altered) { try Revocation(Array(record.bytes.dropLast())) }
+            }
+            for kind in [0, 6, 255] as [UInt8] {
+                #expect(throws: TresorError.altered) { try Revocation([kind] + records[0].bytes.dropFirst()) }
+            }
+            // What a kind does not need is zero.
+            #expect(throws: TresorError.altered) { try Revocation([3] + records[0].bytes.dropFirst()) }
+            #expect(throws: TresorError.altered) { try Revocation([4] + records[0].bytes.dropFirst()) }
+        }
+
+        @Test func A237_whatWasWrittenIsReadByTheNextProcess() async throws {
+            #expect(throws: TresorError.notFound) {
+                try RevokedLog.open(at: path, of: server, creating: false)
+            }
+            let log = try open()
+            for record in records { try log.append(record) }
+            #expect(try await read(try open()) == records)
+            // Another process at the same file appends too.
+            try open().append(records[0])
+            try log.append(records[1])
+            #expect(try await read(log) == records + records[0...1])
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+
+        @Test func A237_aTornRecordIsCut() async throws {
+            let log = try open()
+            for record in records { try log.append(record) }
+            let whole = try bytes()
+            for count in [1, RevokedLog.recordByteCount - 1] {
+                try write(whole.dropLast(count))
+                #expect(try await read(try open()) == records.dropLast())
+                #expect(try bytes().count == whole.count - RevokedLog.recordByteCount)
+                // What follows begins with a whole record.
+                try open().append(records[4])
+                #expect(try await read(try open()) == records)
+            }
+            // Its size may be there before its bytes are.
+            try write(whole.dropLast() + [whole[whole.count - 1] ^ 1])
+            #expect(try await read(try open()) == records.dropLast())
+            #expect(try bytes().count == whole.count - RevokedLog.recordByteCount)
+        }
+
+        @Test func A237_aDamagedFileIsRefused() async throws {
+            let log = try open()
+            for record in records { try log.append(record) }
+            let whole = try bytes()
+            let first = RevokedLog.checkByteCount
+            for offset in [0, first, first + 40, first + RevokedLog.recordByteCount - 1] {
+                var changed = whole
+                changed[offset] ^= 1
+                try write(changed)
+                await #expect(throws: TresorError.altered) { try await read(try open()) }
+                #expect(try bytes() == changed)
+            }
+            // A file of another service, or of another kind, stays as it is.
+            try write(whole)
+            #expect(throws: TresorError.altered) { try open(of: .zero) }
+            #expect(try bytes() == whole)
+            for other in [[], whole.prefix(first - 1), [UInt8](repeating: 0, count: 200)[...]] as [ArraySlice<UInt8>] {
+                try write(other)
+                #expect(throws: TresorError.altered) { try open() }
+                #expect(try bytes() == Array(other))
+            }
+        }
+
+        @Test func aLongFileIsReadInPages() async throws {
+            let log = try open()
+            try log.append(records[0])
+            let one = try bytes()
+            let record = one.dropFirst(RevokedLog.checkByteCount)
+            try write(one + (0..<2_999).flatMap { _ in record })
+            var counts: [Int] = []
+            try await log.read { (page) throws(TresorError) in counts.append(page.count) }
+            #expect(counts == [1_024, 1_024, 952])
+        }
+    }
+#endif

@@ -1,0 +1,1 @@
+../TresorTests/Support/FrontStore.swift
