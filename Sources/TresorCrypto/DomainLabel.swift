@@ -112,6 +112,7 @@ public struct DomainLabel: Hashable, Sendable {
         (fileSeal, .seal), (fileSignature, .sign), (contentHash, .hash), (contentPart, .hash),
         (blobHash, .hash), (volumeKey, .derive), (volumeSeal, .seal),
         (serverID, .hash), (audience, .hash), (sessionSignature, .sign), (sessionHash, .hash),
-        (deviceSign, .derive), (requestBody, .hash), (requestSignature, .sign), (loginSignature, .sign), (invitation, .hash),
+        (deviceSign, .derive), (requestBody, .hash), (requestSignature, .sign), (loginSignature, .sign),
+        (invitation, .hash),
     ]
 }

@@ -242,7 +242,7 @@ extension ServiceClient {
     ///
     /// - Returns: the audience of the address.
     private func meet(_ server: Hash256) throws(TresorError) -> Hash256 {
-        let audience = try transport.address.audience.hash()
+        let audience = try transport.audience.hash()
         guard let home = Speaker.home else { return audience }
         do throws(TresorError) {
             try KnownServices.meet(server, at: audience, in: home)

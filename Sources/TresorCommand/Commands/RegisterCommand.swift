@@ -4,6 +4,7 @@ import ArgumentParser
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorRemote
 
 struct RegisterCommand: SurfaceCommand {
     static var page: CommandPage {

@@ -40,9 +40,11 @@ struct Surroundings: Sendable {
     let introduction = Introduction()
     let notices = ServiceNotices()
 
-    typealias OpenService = @Sendable (
-        ServiceLocation, _ clock: @escaping @Sendable () -> UInt64, _ tell: @escaping @Sendable (ServiceNotice) -> Void
-    ) throws(CommandFailure) -> HTTPStore
+    typealias OpenService =
+        @Sendable (
+            ServiceLocation, _ clock: @escaping @Sendable () -> UInt64,
+            _ tell: @escaping @Sendable (ServiceNotice) -> Void
+        ) throws(CommandFailure) -> HTTPStore
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])

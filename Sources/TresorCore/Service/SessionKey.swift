@@ -39,14 +39,16 @@ package final class SessionKey: Sendable {
 
     private init(
         kind: SessionStatement.Kind, user: UserID, generation: UInt32, device: DeviceID?, server: Hash256,
-        audience: Hash256, era: Era, since: UInt64, duration: UInt64, sign: (DomainLabel, [UInt8]) throws(TresorError) -> [UInt8]
+        audience: Hash256, era: Era, since: UInt64, duration: UInt64,
+        sign: (DomainLabel, [UInt8]) throws(TresorError) -> [UInt8]
     ) throws(TresorError) {
         let seed = try SecretKey<SigningUse>()
         let key = try SigningKey(seed: seed)
         let since = min(since, Format.latestTime)
         let until = min(since + min(duration, SessionStatement.maximumDuration), Format.latestTime)
         let statement = try SessionStatement(
-            kind: kind, server: server, audience: audience, user: user, generation: generation, device: device, era: era,
+            kind: kind, server: server, audience: audience, user: user, generation: generation, device: device,
+            era: era,
             key: key.publicKey, since: since, until: until, sign: sign)
         self.statement = statement
         hash = try statement.hash()

@@ -93,7 +93,8 @@
         /// The whole request; `nil` as long as its body is not.
         var request: WireRequest? {
             guard let head, byteCount == head.bodyByteCount else { return nil }
-            return WireRequest(route: head.route, body: body, authorization: head.authorization, source: source, audiences: audiences)
+            return WireRequest(
+                route: head.route, body: body, authorization: head.authorization, source: source, audiences: audiences)
         }
     }
 

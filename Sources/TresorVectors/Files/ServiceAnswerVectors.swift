@@ -101,7 +101,8 @@ struct ServiceAnswerVectors: TestWriter {
         ]
         for (name, status, code) in rows {
             valid(
-                name, in: ["error": ascii(name)], out: ["status": u16(status), "body": preamble("tresorX1") + [code] + zeros(16)])
+                name, in: ["error": ascii(name)],
+                out: ["status": u16(status), "body": preamble("tresorX1") + [code] + zeros(16)])
         }
     }
 

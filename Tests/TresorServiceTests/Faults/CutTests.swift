@@ -272,7 +272,8 @@
             let source = (0..<16).map { _ in UInt8.random(in: 0...255) }
             return await service.answer(
                 ServiceCall(
-                    operation: call.operation, body: call.body, authorization: call.authorization, source: source))
+                    operation: call.operation, body: call.body, authorization: call.authorization, source: source,
+                    audiences: call.audiences))
         }
 
         func isHealthy() async -> Bool { await service.isHealthy() }
@@ -294,7 +295,8 @@
             self.log = log
             report = Report(logsSources: true) { log.add($0) }
             server = try await WireServer(
-                handler: handler, address: address, names: names, certificates: certificates, report: report
+                handler: handler, address: address, names: names.compactMap { HostName($0) },
+                certificates: certificates, report: report
             ).start()
         }
 

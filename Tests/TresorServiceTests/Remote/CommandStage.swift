@@ -129,7 +129,7 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
         var surroundings = Surroundings()
         surroundings.output = Channel(descriptor: descriptors[0], name: "standard output")
         surroundings.error = Channel(descriptor: descriptors[1], name: "standard error")
-        surroundings.openService = { [self] (_, _) throws(CommandFailure) in store() }
+        surroundings.openService = { [self] (_, _, _) throws(CommandFailure) in store() }
         surroundings.now = clock.read
         var places = ["--home", path(name), "--batch"]
         if !words.contains("--store") { places += ["--store", "https://tresor.example"] }

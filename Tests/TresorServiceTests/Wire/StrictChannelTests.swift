@@ -34,7 +34,7 @@
         /// A refusal has the body of 11 bytes, one length, the type, the time, and ends the connection.
         private func expectRefusal(_ answer: Answer, _ name: String) {
             #expect(answer.isWhole, "\(name)")
-            #expect(throws: Never.self, "\(name)") { try Refusal.error(answer.body) }
+            #expect(throws: Never.self, "\(name)") { try Refusal.read(answer.body).error }
             #expect(answer.headers["content-type"] == "application/vnd.tresor", "\(name)")
             #expect(answer.headers["connection"] == "close", "\(name)")
             #expect(answer.headers["date"]?.hasSuffix(" GMT") == true, "\(name)")
@@ -67,7 +67,7 @@
                 "[::1]:443",
             ])
         func knowsItsNames(host: String) async throws {
-            let rule = HeadRule.service(names: ["Tresor.example"])
+            let rule = HeadRule.service(named: "Tresor.example")
             let head = [("Host", host), ("Content-Length", "0"), ("Content-Type", "application/vnd.tresor")]
             #expect(throws: Never.self) {
                 try rule.accept(.init(version: .http1_1, method: .POST, uri: "/v1/card", headers: .init(head)))
@@ -76,7 +76,7 @@
 
         @Test("A246: a letter that is not ASCII stands for no other one")
         func A246_headerValuesAreASCII() throws {
-            let rule = HeadRule.service(names: ["klinik.example"])
+            let rule = HeadRule.service(named: "klinik.example")
             func accepts(host: String = "klinik.example", _ name: String, _ value: String) -> Bool {
                 let head: [(String, String)] = [
                     ("Host", host), ("Content-Length", "0"), ("Content-Type", "application/vnd.tresor"), (name, value),
@@ -158,7 +158,7 @@
                 await client.send(Wire.request("account"))
                 let answer = try #require(await client.readAnswer())
                 #expect(answer.status == 403)
-                #expect(try Refusal.error(answer.body) == .noAccess)
+                #expect(try Refusal.read(answer.body).error == .noAccess)
                 await client.send(Wire.request("card"))
                 #expect(await client.readAnswer()?.status == 200)
             }

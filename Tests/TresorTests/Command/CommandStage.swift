@@ -112,7 +112,7 @@ final class CommandStage: Sendable {
         surroundings.error = Channel(descriptor: descriptors[1], name: "standard error")
         surroundings.openStore = { [evil] (_, _) throws(TresorError) in StageStores.seen(evil) }
         if let service = try await service?.open() {
-            surroundings.openService = { (_, _) throws(CommandFailure) in service }
+            surroundings.openService = { (_, _, _) throws(CommandFailure) in service }
         }
         surroundings.now = { [clock = world.clock] in clock.now }
         let store = service == nil ? path("store.db") : "https://tresor.example"

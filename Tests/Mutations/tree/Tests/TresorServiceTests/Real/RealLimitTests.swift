@@ -25,9 +25,10 @@
                     target: .service(NotingHandler(knowing: "a proof")), rule: .service(names: []),
                     limits: ServerLimits(), report: Report(logsSources: false) { _ in }, isBehindProxy: false)
                 let head = AcceptedHead(
-                    route: .operation(.account), bodyByteCount: 0, authorization: nil, forwardedFor: nil,
+                    route: .operation(.account), bodyByteCount: 0, authorization: nil, host: "localhost", ports: [],
+                    forwardedFor: nil,
                     closes: false)
-                let room = try await responder.room(for: head, from: [])
+                let room = try await responder.room(for: head, from: [], to: [])
                 return room.hasRoom(for: 128 << 20, of: [])
             }
             try await Self.expectReal(without: .keptRoom) {
@@ -61,7 +62,7 @@
                 ]
                 let head = HTTPRequestHead(
                     version: .http1_1, method: .POST, uri: "/v1/server", headers: HTTPHeaders(headers))
-                return (try? HeadRule.service(names: ["klinik.example"]).accept(head)) != nil
+                return (try? HeadRule.service(named: "klinik.example").accept(head)) != nil
             }
         }
 
