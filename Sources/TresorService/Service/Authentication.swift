@@ -116,9 +116,9 @@
             let isKnown = sources.contains(head.source, of: statement.user)
             if head.isLarge, isBarred, !isKnown { throw Refusal(.busy) }
             if !head.isLarge, isKnown { return true }
-            let standing: Standing?
-            do throws(TresorError) { standing = try await self.standing(of: statement) } catch { throw Refusal(error) }
-            switch standing {
+            let state: SessionState?
+            do throws(TresorError) { state = try await self.state(of: statement) } catch { throw Refusal(error) }
+            switch state {
             case .open: return true
             // The answer to a small request may be kept from before its era ended.
             case .ended(let era):
@@ -158,13 +158,13 @@
             }
         }
 
-        /// The standing of a session that the rows of an account prove; `nil` for another one.
-        private func standing(of statement: SessionStatement) async throws(TresorError) -> Standing? {
+        /// The state of a session that the rows of an account prove; `nil` for another one.
+        private func state(of statement: SessionStatement) async throws(TresorError) -> SessionState? {
             let rows = try await rows(of: statement, nil)
             guard rows.account != nil, let key = Self.key(of: statement, rows),
                 try verify(statement, hash: try statement.hash(), by: key)
             else { return nil }
-            return standing(of: statement, rows)
+            return state(of: statement, rows)
         }
 
         /// Whether a key has signed a statement. One that has held is not verified again.
@@ -230,7 +230,7 @@
                 return .tooOften(seconds)
             }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
-            switch standing(of: statement, rows) {
+            switch state(of: statement, rows) {
             case .open: break
             case .ended(let era): return .ended(era)
             case .closed: return nil
@@ -331,7 +331,7 @@
         }
 
         /// Whether a session that holds may be used.
-        private enum Standing {
+        private enum SessionState {
             case open
             /// It is of another era than this one, in which the account is.
             case ended(Era)
@@ -339,7 +339,7 @@
             case closed
         }
 
-        private func standing(of statement: SessionStatement, _ rows: Rows) -> Standing {
+        private func state(of statement: SessionStatement, _ rows: Rows) -> SessionState {
             if statement.device != nil, rows.deviceKey == nil { return .closed }
             guard let account = rows.account else { return .open }
             guard account.state != .closed else { return .closed }
