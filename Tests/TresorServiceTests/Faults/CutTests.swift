@@ -126,9 +126,11 @@
             self.isSecure = isSecure
             bench = try await Bench()
             files = isSecure ? try await CertificateFiles.make("localhost") : nil
+            relay = try CuttingRelay()
             server = try await RunningWire(
-                SourceChanger(service: bench.service), certificates: try files?.certificates)
-            relay = try CuttingRelay(to: server.port)
+                SourceChanger(service: bench.service), names: ["localhost:\(relay.port)"],
+                certificates: try files?.certificates)
+            relay.pass(to: server.port)
             other = try await Bench()
             store = SignedStore(other)
             let cast = PreviewCast(store: store, clock: other.clock)
