@@ -1252,6 +1252,21 @@ def encode_noted_stores(stores):
     return preamble(b"tresorn1") + b"".join(tresor + opaque16(name) for tresor, name in stores)
 
 
+# 8.5 What lies where: known services
+
+def read_known_services(data):
+    reader, services = Reader(data), []
+    reader.preamble(b"tresora1")
+    while reader.left():
+        services.append((reader.digest(), reader.digest()))
+    require(all(a[0] < b[0] for a, b in zip(services, services[1:])))
+    return services
+
+
+def encode_known_services(services):
+    return preamble(b"tresora1") + b"".join(audience + server for audience, server in services)
+
+
 # 8.5 What lies where: kept packs and outbox
 
 def read_kept_packs(data):
@@ -2918,7 +2933,7 @@ REGISTRY = {
         ("approval-release", "wrap", None),
         ("evidence-hash", "hash", 32), ("file-seal", "seal", None), ("file-signature", "sign", 64), ("content-hash", "hash", 64),
         ("content-part", "hash", 32), ("blob-hash", "hash", 32), ("volume-key", "derive", 32), ("volume-seal", "seal", None),
-        ("server-id", "hash", 32), ("session-signature", "sign", 64), ("session-hash", "hash", 32),
+        ("server-id", "hash", 32), ("audience", "hash", 32), ("session-signature", "sign", 64), ("session-hash", "hash", 32),
         ("device-sign", "derive", 32), ("request-body", "hash", 32), ("request-signature", "sign", 64), ("login-signature", "sign", 64),
         ("invitation", "hash", 32)]}
 
@@ -2957,18 +2972,23 @@ def server_id(data):
 
 # 18.2 Sessions
 
+def audience(scheme, host, port):
+    return H("tresor/v1/audience", u8(len(scheme)) + scheme + u8(len(host)) + host + u16(port))
+
+
 DAY = 86400
+FIRST_ERA = bytes(16)
 IDENTITY_SESSION, DEVICE_SESSION = 1, 2
 
 
 def read_session(data):
-    require(len(data) == 207)
+    require(len(data) == 255)
     reader, session = Reader(data), Fields()
     reader.preamble(b"tresorT1")
     session.kind = reader.u8()
     require(session.kind in (IDENTITY_SESSION, DEVICE_SESSION))
-    session.server, session.user, session.generation = reader.digest(), reader.digest(), reader.u32()
-    session.device, session.key = reader.take(16), reader.digest()
+    session.server, session.audience, session.user, session.generation = reader.digest(), reader.digest(), reader.digest(), reader.u32()
+    session.device, session.era, session.key = reader.take(16), reader.take(16), reader.digest()
     session.since, session.until = reader.time(), reader.time()
     require(session.since <= session.until <= session.since + DAY)
     require(session.kind == IDENTITY_SESSION or (session.device != bytes(16) and session.generation == 0))
@@ -2978,8 +2998,8 @@ def read_session(data):
 
 
 def encode_session(session):
-    head = preamble(b"tresorT1") + u8(session.kind) + session.server + session.user + u32(session.generation) + session.device
-    return head + session.key + u64(session.since) + u64(session.until) + session.signature
+    head = preamble(b"tresorT1") + u8(session.kind) + session.server + session.audience + session.user + u32(session.generation)
+    return head + session.device + session.era + session.key + u64(session.since) + u64(session.until) + session.signature
 
 
 def session_hash(data):
@@ -2990,9 +3010,10 @@ def device_key_seed(D):
     return derive(D, "tresor/v1/device-sign")
 
 
-def make_session(seed, kind, server, user, generation, device, key, since, until):
+def make_session(seed, kind, server, where, user, generation, device, era, key, since, until):
     session = Fields()
-    session.kind, session.server, session.user, session.generation, session.device = kind, server, user, generation, device
+    session.kind, session.server, session.audience, session.user, session.generation = kind, server, where, user, generation
+    session.device, session.era = device, era
     session.key, session.since, session.until, session.signature = key, since, until, b""
     session.signature = sign(seed, "tresor/v1/session-signature", encode_session(session))
     return session
@@ -3025,8 +3046,8 @@ def authorization(session, key_seed, operation_name, body, id_, time_):
 
 
 def read_authorization(text):
-    require(len(text) == 402 and text[:7] == b"Tresor " and text[283:284] == b".")
-    first, second = read_base64url(text[7:283]), read_base64url(text[284:])
+    require(len(text) == 466 and text[:7] == b"Tresor " and text[347:348] == b".")
+    first, second = read_base64url(text[7:347]), read_base64url(text[348:])
     session, reader = read_session(first), Reader(second)
     id_, time_, signature = reader.take(16), reader.time(), reader.take(64)
     reader.end()
@@ -3193,7 +3214,7 @@ MESSAGES = {
     "FinishAnswer": ([STATE_FIELD],),
     "AccountRequest": ([],),
     "AccountAnswer": ([STATE_FIELD] + [integer(8)] * 6,),
-    "EndSessionsRequest": ([TIME_FIELD],),
+    "EndSessionsRequest": ([],),
     "DeleteAccountRequest": ([],),
     "InviteRequest": ([DIGEST, NAME, TIME_FIELD],),
     "InboxRequest": ([DIGEST],),
@@ -3223,18 +3244,23 @@ REFUSAL_CODES = ("failed", "busy", "no_access", "altered", "unverified", "waitin
 
 
 def read_refusal(data):
+    """The error and the era."""
     reader = Reader(data)
     reader.preamble(b"tresorX1")
-    code = reader.u8()
+    code, era = reader.u8(), reader.take(16)
     names = [name for name in REFUSAL_CODES if EXIT_CODES[name] == code]
     require(names)
     reader.end()
-    return names[0]
+    return names[0], era
+
+
+def encode_refusal(name, era=FIRST_ERA):
+    return preamble(b"tresorX1") + u8(EXIT_CODES[name]) + era
 
 
 def refuse(error):
     said = error if error in REFUSAL_CODES else "failed"
-    return REFUSAL_STATUS.get(said, 400), preamble(b"tresorX1") + u8(EXIT_CODES[said])
+    return REFUSAL_STATUS.get(said, 400), encode_refusal(said)
 
 
 # 18.6 Registration
@@ -3831,6 +3857,8 @@ def encode_pieces(wanted, data):
         return encode_marks(read_marks(data))
     if wanted == b"tresorn1":
         return encode_noted_stores(read_noted_stores(data))
+    if wanted == b"tresora1":
+        return encode_known_services(read_known_services(data))
     if wanted == b"tresorR1":
         return encode_kept_packs(read_kept_packs(data))
     if wanted == b"tresorG1":
@@ -4546,12 +4574,18 @@ def test_device_key(i, trace):
     return {"user": half.user, "device": half.device, "device key": ed25519_public(device_key_seed(half.half))}
 
 
+@operation("audience")
+def test_audience(i, trace):
+    return {"audience": audience(i["scheme"], i["host"], int.from_bytes(i["port"], "big"))}
+
+
 @operation("verifySession")
 def test_verify_session(i, trace):
     session = read_session(i["session"])
     verify_label(i["signer"], "tresor/v1/session-signature", i["session"][:-64], session.signature)
-    return {"kind": u8(session.kind), "server id": session.server, "user": session.user, "generation": u32(session.generation),
-            "device": session.device if session.device != bytes(16) else b"", "key": session.key, "since": u64(session.since),
+    return {"kind": u8(session.kind), "server id": session.server, "audience": session.audience, "user": session.user,
+            "generation": u32(session.generation), "device": session.device if session.device != bytes(16) else b"",
+            "era": session.era, "key": session.key, "since": u64(session.since),
             "until": u64(session.until), "session hash": session_hash(i["session"])}
 
 
@@ -4588,7 +4622,8 @@ def test_read_message(i, trace):
 
 @operation("readRefusal")
 def test_read_refusal(i, trace):
-    return {"error": read_refusal(i["body"]).encode()}
+    error, era = read_refusal(i["body"])
+    return {"error": error.encode(), "era": era}
 
 
 @operation("refuse")
@@ -6124,8 +6159,9 @@ class Wire:
         status, data = self.send(name, body, speaker.authorization(name, body, **other) if speaker else None)
         if status == 200:
             return read_message(ANSWERS.get(name, "DoneAnswer"), data)
-        error = Refused(read_refusal(data))
-        error.status, error.body = status, data
+        name, era = read_refusal(data)
+        error = Refused(name)
+        error.status, error.body, error.era = status, data, era
         raise error
 
     def raw(self, data):
@@ -6147,12 +6183,13 @@ class Wire:
 class Spoken:
     """A session of a person, or of a device."""
 
-    def __init__(self, server, identity, device=None, share=None, since=None):
+    def __init__(self, place, identity, device=None, share=None, since=None, era=FIRST_ERA):
+        server, where = place
         now = int(time.time()) if since is None else since
         self.seed, kind = os.urandom(32), IDENTITY_SESSION if share is None else DEVICE_SESSION
         seed = identity.keys[-1].sign_seed if share is None else device_key_seed(share)
         generation = identity.chain.newest.generation if share is None else 0
-        self.session = encode_session(make_session(seed, kind, server, identity.user, generation, device or bytes(16),
+        self.session = encode_session(make_session(seed, kind, server, where, identity.user, generation, device or bytes(16), era,
                                                    ed25519_public(self.seed), now, now + 3600))
 
     def authorization(self, name, body, id_=None, later=0, signed=None):
@@ -6209,7 +6246,8 @@ class LiveService:
         self.anna, self.bert, self.carl, self.dora = (OwnLog.person(name, time_=now) for name in (b"anna", b"bert", b"carl", b"dora"))
         self.server, self.registration, self.approvers = self.wire.ask("server")
         self.here = server_id(encode_server(self.server))
-        self.speaks = {person: Spoken(self.here, person) for person in (olga, self.anna, self.bert, self.carl, self.dora)}
+        self.place = self.here, audience(b"https", b"127.0.0.1", service.port)
+        self.speaks = {person: Spoken(self.place, person) for person in (olga, self.anna, self.bert, self.carl, self.dora)}
 
     def ask(self, person, name, *values, **others):
         if name == "append" and len(values) == 6:
@@ -6276,7 +6314,7 @@ class LiveService:
             same(first[:12], "HTTP/1.1 %d" % status, what)
             same("Connection: close" in headers, True, what)
             if not lines[0].startswith("HEAD"):
-                same(read_refusal(body), "no_access" if status == 403 else "failed", what)
+                same(read_refusal(body)[0], "no_access" if status == 403 else "failed", what)
         # A refused connection ends after some seconds, so many are tried at once.
         with concurrent.futures.ThreadPoolExecutor(32) as pool:
             list(pool.map(judge, rows()))
@@ -6340,7 +6378,7 @@ class LiveService:
 
     def refused_registrations(self):
         other = OwnLog.person(b"anna", generations=1, time_=self.now + 1)
-        self.speaks[other] = Spoken(self.here, other)
+        self.speaks[other] = Spoken(self.place, other)
         refused("unverified", 400, self.ask, other, "register", other.chain.bytes, b"", b"")
         refused("no_access", 403, self.ask, self.carl, "register", self.carl.chain.bytes, bytes(16), b"")
         refused("unsupported", 400, self.ask, self.carl, "register", self.carl.chain.bytes, b"", bytes(32))
@@ -6376,7 +6414,7 @@ class LiveService:
         """The session of a newer generation is proved by the chain of put-card."""
         carl, renewed = self.carl, OwnLog.person(b"carl", 2, self.now)
         other, _ = renew_card(carl.chain, carl.keys[-1].seed, os.urandom(32), self.now + 5)
-        self.speaks[renewed] = Spoken(self.here, renewed)
+        self.speaks[renewed] = Spoken(self.place, renewed)
         refused("no_access", 401, self.ask, renewed, "tresors", ZERO)
         refused("no_access", 401, self.ask, renewed, "put-card", carl.chain.bytes, carl.chain.bytes)
         same(self.ask(renewed, "put-card", renewed.chain.bytes, b"?"), [1], "outcome where another chain is there")
@@ -6389,10 +6427,16 @@ class LiveService:
 
     def sessions(self):
         wire, anna, ask = self.wire, self.anna, self.ask
-        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(ZERO, anna))
-        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(self.here, anna, since=self.now - 4000))
-        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(self.here, anna, since=self.now + 600))
-        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(self.here, anna, device=os.urandom(16)))
+        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken((ZERO, self.place[1]), anna))
+        for scheme, host, port in [(b"http", b"127.0.0.1", self.wire.port), (b"https", b"127.0.0.1", self.wire.port ^ 1),
+                                   (b"https", b"localhost", self.wire.port), (b"https", b"tresor.example", self.wire.port)]:
+            relayed = self.here, audience(scheme, host, port)
+            refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(relayed, anna))
+        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(self.place, anna, since=self.now - 4000))
+        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(self.place, anna, since=self.now + 600))
+        refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(self.place, anna, device=os.urandom(16)))
+        body = refused("no_access", 401, wire.ask, "tresors", [ZERO], Spoken(self.place, anna, era=os.urandom(16)))
+        same(body, encode_refusal("no_access"), "refusal of another era")
         for later in (-600, 600):
             refused("no_access", 401, ask, anna, "tresors", ZERO, later=later)
         same(ask(anna, "tresors", ZERO, later=-200), [0, []], "tresors")
@@ -6401,11 +6445,11 @@ class LiveService:
         last = text[-1:]
         unused = bytes([max(letter for letter in b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" if bytes([letter]) != last)])
         for bad in (text + b"=", text[:-1], text[:-1] + unused, text.replace(b".", b","), b"Bearer " + text[7:], b"tresor" + text[6:]):
-            same(wire.send("tresors", ZERO, bad), (401, preamble(b"tresorX1") + u8(13)), "refusal")
+            same(wire.send("tresors", ZERO, bad), (401, encode_refusal("no_access")), "refusal")
         same(wire.send("tresors", ZERO[1:], self.speaks[anna].authorization("tresors", ZERO))[0], 401, "refusal of another body")
         for body in (b"", b"short", ZERO + b"\0"):
             status, data = wire.send("tresors", body, self.speaks[anna].authorization("tresors", body))
-            same((status, read_refusal(data)), (400, "altered"), "refusal")
+            same((status, read_refusal(data)[0]), (400, "altered"), "refusal")
         for name in ("inbox", "admit", "invite"):
             same(wire.send(name, b"", self.speaks[anna].authorization(name, b""))[0], 403, "refusal of the operator's work")
 
@@ -6471,7 +6515,7 @@ class LiveService:
                                  ("append", [1, log.state.hash, leave, [], []]), ("put-blob", [ZERO, 0, b"1"]), ("blob", [ZERO, 0]),
                                  ("blobs", [[ZERO]]), ("delete-blobs", [[ZERO]])]:
                 yield refused("no_access", 403, self.ask, bert, name, tresor, *values)
-        same(set(tries(log.tresor)) | set(tries(mark_of(log.tresor))), {preamble(b"tresorX1") + u8(13)}, "refusal")
+        same(set(tries(log.tresor)) | set(tries(mark_of(log.tresor))), {encode_refusal("no_access")}, "refusal")
 
     def append(self, person, wraps=(), removing=()):
         """Sends the newest entry of the log."""
@@ -6581,19 +6625,19 @@ class LiveService:
         device, other, share, T = os.urandom(16), os.urandom(16), os.urandom(32), os.urandom(32)
         for one in (device, other):
             ask(anna, "put-server-share", one, T, ed25519_public(device_key_seed(share)))
-        speaks["device"], id_ = Spoken(self.here, anna, device, share), os.urandom(16)
+        speaks["device"], id_ = Spoken(self.place, anna, device, share), os.urandom(16)
         same(ask("device", "server-share", device, id_=id_), [T], "server share")
         refused("no_access", 403, ask, "device", "server-share", device, id_=id_)
         refused("failed", 400, ask, "device", "server-share", other, id_=id_)
         for name, values in [("server-share", [other]), ("delete-server-shares", [[other]]), ("delete-server-shares", [[]]),
                              ("tresors", [ZERO]), ("account", []), ("inbox", [ZERO]), ("put-server-share", [device, T, T])]:
             refused("no_access", 403, ask, "device", name, *values)
-        refused("no_access", 401, self.wire.ask, "server-share", [device], Spoken(self.here, anna, device, os.urandom(32)))
-        same(self.wire.ask("server-share", [device], Spoken(self.here, anna, device)), [T], "server share for the person")
+        refused("no_access", 401, self.wire.ask, "server-share", [device], Spoken(self.place, anna, device, os.urandom(32)))
+        same(self.wire.ask("server-share", [device], Spoken(self.place, anna, device)), [T], "server share for the person")
         ask("device", "delete-server-shares", [device])
         for name, values in [("server-share", [device]), ("delete-server-shares", [[device]])]:
             refused("no_access", 401, ask, "device", name, *values)
-        refused("no_access", 401, self.wire.ask, "tresors", [ZERO], Spoken(self.here, anna, device))
+        refused("no_access", 401, self.wire.ask, "tresors", [ZERO], Spoken(self.place, anna, device))
         ask(anna, "delete-server-shares", [])
         same(ask(anna, "server-share", other), [b""], "server share that was deleted")
 
@@ -6610,12 +6654,12 @@ class LiveService:
 
     def the_end(self):
         anna, bert, ask = self.anna, self.bert, self.ask
-        now, id_ = int(time.time()), os.urandom(16)
-        refused("failed", 400, ask, bert, "end-sessions", now + 1000)
+        id_ = os.urandom(16)
         for _ in range(2):
-            same(ask(bert, "end-sessions", now + 1, id_=id_), [], "answer, which is kept after the session has ended")
-        refused("no_access", 401, ask, bert, "tresors", ZERO)
-        self.speaks[bert] = Spoken(self.here, bert, since=now + 1)
+            same(ask(bert, "end-sessions", id_=id_), [], "answer, which is kept after the session has ended")
+        _, era = read_refusal(refused("no_access", 401, ask, bert, "tresors", ZERO))
+        same(era != FIRST_ERA, True, "another era")
+        self.speaks[bert] = Spoken(self.place, bert, era=era)
         refused("no_access", 403, ask, bert, "delete-tresor", self.log.tresor)
         ask(anna, "delete-tresor", self.log.tresor)
         refused("no_access", 403, ask, anna, "entries", self.log.tresor, 0, 10)
@@ -6629,7 +6673,7 @@ class LiveService:
         same(ask(anna, "card", bert.user), [bert.chain.bytes], "chain of a closed account")
         same((ask(anna, "cards", b"bert"), ask(anna, "users", bert.user)), ([[]], [[]]), "names of a closed account")
         other = OwnLog.person(b"bert", time_=self.now + 1)
-        refused("unverified", 400, self.wire.ask, "register", [other.chain.bytes, b"", b""], Spoken(self.here, other))
+        refused("unverified", 400, self.wire.ask, "register", [other.chain.bytes, b"", b""], Spoken(self.place, other))
 
 
 def mark_of(tresor):

@@ -12,7 +12,7 @@ public struct Client: Sendable {
     /// The untrusted side: cards, logs, wraps and server shares.
     package var store: any Store { guardedStore }
     var guardedStore: GuardedStore {
-        GuardedStore(base: unlockedStore, identity: identity) { [self] in device.trustedBlocking() }
+        GuardedStore(base: unlockedStore, identity: identity, home: home) { [self] in device.trustedBlocking() }
     }
     /// Whether the store is a service.
     var isDistant: Bool { unlockedStore is any DistantStore }

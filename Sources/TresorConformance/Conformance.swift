@@ -29,6 +29,7 @@ package enum Conformance {
         case .marks: return try Marks(bytes).bytes
         case .keptWraps: return try KeptWraps(bytes).bytes
         case .export: return try TresorExport(bytes).bytes
+        case .knownServices: return try KnownServices(bytes).bytes
         case .notedStores: return try NotedStores(bytes).bytes
         case .server: return try Server(bytes).bytes
         case .session: return try SessionStatement(bytes).bytes

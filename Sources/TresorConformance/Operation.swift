@@ -62,6 +62,7 @@ enum Operation {
         case "verifyLabel": try SealingOperations.verifyLabel(input)
         case "readServer": try ServiceOperations.readServer(input)
         case "deviceKey": try ServiceOperations.deviceKey(input)
+        case "audience": try ServiceOperations.audience(input)
         case "verifySession": try ServiceOperations.verifySession(input)
         case "verifyRequest": try ServiceOperations.verifyRequest(input)
         case "verifyLogin": try ServiceOperations.verifyLogin(input)

@@ -16,11 +16,20 @@ enum ServiceOperations {
         ])
     }
 
+    static func audience(_ input: VectorFields) throws -> VectorFields {
+        let scheme = String(decoding: try input.bytes("scheme"), as: UTF8.self)
+        let port = try input.bytes("port").reduce(0) { $0 << 8 | UInt16($1) }
+        let audience = Audience(
+            isSecure: scheme == "https", host: String(decoding: try input.bytes("host"), as: UTF8.self), port: port)
+        return VectorFields(["audience": try audience.hash().bytes])
+    }
+
     static func verifySession(_ input: VectorFields) throws -> VectorFields {
         let statement = try SessionStatement(input.bytes("session"))
         try statement.verify(by: input.digest("signer"))
         return VectorFields([
             "kind": [statement.kind.rawValue], "server id": statement.server.bytes,
+            "audience": statement.audience.bytes, "era": statement.era.bytes,
             "user": statement.user.digest.bytes, "generation": bigEndianBytes(statement.generation),
             "device": statement.device?.bytes ?? [], "key": statement.key.bytes,
             "since": bigEndianBytes(statement.since), "until": bigEndianBytes(statement.until),
@@ -63,7 +72,8 @@ enum ServiceOperations {
     }
 
     static func readRefusal(_ input: VectorFields) throws -> VectorFields {
-        VectorFields(["error": Array(try Refusal.error(input.bytes("body")).name.utf8)])
+        let said = try Refusal.read(input.bytes("body"))
+        return VectorFields(["error": Array(said.error.name.utf8), "era": said.era.bytes])
     }
 
     static func refuse(_ input: VectorFields) throws -> VectorFields {

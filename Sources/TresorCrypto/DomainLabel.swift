@@ -87,6 +87,7 @@ public struct DomainLabel: Hashable, Sendable {
     package static let volumeSeal = DomainLabel("tresor/v1/volume-seal")
 
     package static let serverID = DomainLabel("tresor/v1/server-id")
+    package static let audience = DomainLabel("tresor/v1/audience")
     package static let sessionSignature = DomainLabel("tresor/v1/session-signature")
     package static let sessionHash = DomainLabel("tresor/v1/session-hash")
     package static let deviceSign = DomainLabel("tresor/v1/device-sign")
@@ -110,7 +111,8 @@ public struct DomainLabel: Hashable, Sendable {
         (approvalRelease, .wrap), (evidenceHash, .hash),
         (fileSeal, .seal), (fileSignature, .sign), (contentHash, .hash), (contentPart, .hash),
         (blobHash, .hash), (volumeKey, .derive), (volumeSeal, .seal),
-        (serverID, .hash), (sessionSignature, .sign), (sessionHash, .hash), (deviceSign, .derive),
-        (requestBody, .hash), (requestSignature, .sign), (loginSignature, .sign), (invitation, .hash),
+        (serverID, .hash), (audience, .hash), (sessionSignature, .sign), (sessionHash, .hash),
+        (deviceSign, .derive), (requestBody, .hash), (requestSignature, .sign), (loginSignature, .sign),
+        (invitation, .hash),
     ]
 }

@@ -45,7 +45,7 @@ extension TresorError.Fault {
         case .unreachable: "Check the connection and the address, and try again later."
         case .certificate: "Check the address, or trust the authority of the service."
         case .foreign: "Check the address, and whether a proxy answers in its place."
-        case .clock: "Set the clock."
+        case .clock, .serviceClock: "Set the clock."
         case .other: "Try again."
         }
     }

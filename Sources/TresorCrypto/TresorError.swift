@@ -68,6 +68,8 @@ public enum TresorError: Error, Hashable, Sendable {
         case foreign = "the answer is not that of a tresor service"
         /// A date has passed, but only by the clock of this machine.
         case clock = "this machine's clock is too far from the log's to end dates by it"
+        /// A service has another time.
+        case serviceClock = "this machine's clock is too far from that of the service to sign by either"
         /// Any other cause.
         case other = "an unexpected condition"
     }

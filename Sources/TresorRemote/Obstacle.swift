@@ -81,13 +81,17 @@ package struct ServiceReport: Sendable {
     package var obstacle: @Sendable (Obstacle?) -> Void
     /// Takes how far a transfer is.
     package var transfer: @Sendable (Transfer) -> Void
+    /// Takes what the person should know beside the answer to a request.
+    package var notice: @Sendable (ServiceNotice) -> Void
 
     package init(
         obstacle: @escaping @Sendable (Obstacle?) -> Void = { _ in },
-        transfer: @escaping @Sendable (Transfer) -> Void = { _ in }
+        transfer: @escaping @Sendable (Transfer) -> Void = { _ in },
+        notice: @escaping @Sendable (ServiceNotice) -> Void = { _ in }
     ) {
         self.obstacle = obstacle
         self.transfer = transfer
+        self.notice = notice
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCore
 package import TresorCrypto
 
 #if canImport(Darwin)
@@ -46,6 +47,11 @@ package struct ServiceAddress: Hashable, Sendable {
     package var authority: String {
         let isDefault = port == Self.schemes.first { $0.isSecure == isSecure }?.port
         return isDefault ? HostAndPort.bracketed(host) : "\(HostAndPort.bracketed(host)):\(port)"
+    }
+
+    /// The address as a session names it.
+    package var audience: Audience {
+        Audience(isSecure: isSecure, host: HostAndPort.bracketed(host), port: port)
     }
 
     private typealias Scheme = (text: String, isSecure: Bool, port: UInt16)

@@ -7,7 +7,8 @@ package import TresorCrypto
 /// Asks a service, in the name of the ``Speaker`` of the task (SPEC §18).
 ///
 /// It makes a session for each speaker and keeps it for an hour. It asks again where a connection broke, and where the
-/// service is busy or away for a moment: with the same request id, so that nothing is done twice.
+/// service is busy or away for a moment: with the same request id, so that nothing is done twice. The home of the speaker
+/// judges which service it is, before anything is signed for it.
 package final class ServiceClient: Sendable {
     private let transport: any Transport
     private let report: ServiceReport
@@ -23,6 +24,8 @@ package final class ServiceClient: Sendable {
         var lead: Int64?
         var people: [ObjectIdentifier: PersonSession] = [:]
         var devices: [DeviceID: SessionKey] = [:]
+        /// The eras of accounts that a refusal has told.
+        var eras: [UserID: Era] = [:]
     }
 
     /// Makes a client.
@@ -88,13 +91,13 @@ package final class ServiceClient: Sendable {
                     throw error == .unsupported ? error : .store(.foreign)
                 }
             case .refused(let refusal, let date):
-                // A session may have ended, or one of the two clocks may be off: each is mended once. A device that was
-                // removed shows only once the clocks agree.
-                guard refusal.status == .unauthorized, renewals < 2 else {
+                // One of the two clocks may be off, all sessions may have been ended, or this one: each is mended once. A
+                // device that was removed shows only once clocks and eras agree.
+                guard refusal.status == .unauthorized, renewals < Self.mostRenewals else {
                     if refusal.status != .unauthorized { noteAnswer() }
                     return .failure(refusal)
                 }
-                renewals += renew(at: date) ? 1 : 2
+                renewals += try renew(at: date, in: refusal.era) ? 1 : Self.mostRenewals
             case .later(let error, let delay):
                 guard let delay = attempts.delay(atLeast: delay) else { throw error }
                 do { try await pause(delay) } catch { throw .cancelled }
@@ -189,6 +192,8 @@ extension ServiceClient {
     /// The duration of a session in seconds: an hour. It is not used in its last minute.
     private static let duration: UInt64 = 3600
     private static let reserve: UInt64 = 60
+    /// The most sessions that are made for one request.
+    private static let mostRenewals = 3
 
     /// Signs a request in the name of the speaker; `nil` for an operation that anyone may ask for.
     private func authorization(
@@ -212,24 +217,42 @@ extension ServiceClient {
         of identity: Identity, on device: () -> DeviceID?, at server: Hash256
     ) throws(TresorError) -> SessionKey {
         let now = now
-        let present = state.withLock { state in
+        let (present, era) = state.withLock { state in
             state.people = state.people.filter { $0.value.isNeeded }
-            return state.people[ObjectIdentifier(identity)] ?? PersonSession(identity: identity)
+            let present = state.people[ObjectIdentifier(identity)] ?? PersonSession(identity: identity)
+            return (present, state.eras[identity.user] ?? .first)
         }
         if let key = present.key, Self.isGood(key, at: now) { return key }
         let key = try SessionKey(
-            of: identity, device: present.isDeviceUnknown ? nil : device(), server: server, since: now,
-            duration: Self.duration)
+            of: identity, device: present.isDeviceUnknown ? nil : device(), server: server, audience: try meet(server),
+            era: era, since: now, duration: Self.duration)
         state.withLock { $0.people[ObjectIdentifier(identity), default: PersonSession(identity: identity)].key = key }
         return key
     }
 
     private func session(of share: DeviceShare, at server: Hash256) throws(TresorError) -> SessionKey {
         let now = now
-        if let key = state.withLock({ $0.devices[share.id] }), Self.isGood(key, at: now) { return key }
-        let key = try SessionKey(of: share, server: server, since: now, duration: Self.duration)
+        let (present, era) = state.withLock { ($0.devices[share.id], $0.eras[share.user] ?? .first) }
+        if let present, Self.isGood(present, at: now) { return present }
+        let key = try SessionKey(
+            of: share, server: server, audience: try meet(server), era: era, since: now, duration: Self.duration)
         state.withLock { $0.devices[share.id] = key }
         return key
+    }
+
+    /// Has the home of the speaker judge the service.
+    ///
+    /// - Returns: the audience of the address.
+    private func meet(_ server: Hash256) throws(TresorError) -> Hash256 {
+        let audience = try transport.audience.hash()
+        guard let home = Speaker.home else { return audience }
+        do throws(TresorError) {
+            try KnownServices.meet(server, at: audience, in: home)
+        } catch {
+            if error == .altered { report.notice(.otherService) }
+            throw error
+        }
+        return audience
     }
 
     private static func isGood(_ key: SessionKey, at now: UInt64) -> Bool {
@@ -247,19 +270,17 @@ extension ServiceClient {
         }
     }
 
-    /// Makes a new session after a refusal, by the clock of the service if ours is off.
+    /// Makes a new session after a refusal: by the clock of the service if ours is off, and in the era of the account.
     ///
-    /// - Returns: whether the clock of the service was learned.
-    private func renew(at date: UInt64?) -> Bool {
-        let own = clock()
+    /// - Returns: whether one of the two was learned.
+    /// - Throws: ``TresorError/failed(_:)`` with `serviceClock` for a clock that is too far off to sign by that of the service.
+    private func renew(at date: UInt64?, in era: Era) throws(TresorError) -> Bool {
+        guard let speaker = Speaker.current else { return false }
+        let isClockLearned = try learnClock(date)
         return state.withLock { state in
-            let isAhead = state.lead != nil
-            if let date, !isAhead, date <= Format.latestTime {
-                let lead = Int64(clamping: date) - Int64(clamping: min(own, Format.latestTime))
-                if lead.magnitude > RequestStatement.clockWindow / 2 { state.lead = lead }
-            }
-            let isLearned = isAhead != (state.lead != nil)
-            switch Speaker.current {
+            let isEraLearned = era != .first && state.eras.updateValue(era, forKey: speaker.user) != era
+            let isLearned = isClockLearned || isEraLearned
+            switch speaker {
             case .person(let identity, _):
                 guard var session = state.people[ObjectIdentifier(identity)] else { break }
                 let isRefused = session.key?.statement.device != nil && !isLearned
@@ -267,10 +288,30 @@ extension ServiceClient {
                 session.key = nil
                 state.people[ObjectIdentifier(identity)] = session
             case .device(let share): state.devices[share.id] = nil
-            case nil: break
             }
             return isLearned
         }
+    }
+
+    /// Takes the clock of a service, once, and only if it is near. Who chooses the time freely would get requests for
+    /// later.
+    ///
+    /// - Returns: whether it was taken.
+    private func learnClock(_ date: UInt64?) throws(TresorError) -> Bool {
+        let own = min(clock(), Format.latestTime)
+        guard let date, date <= Format.latestTime, state.withLock({ $0.lead }) == nil else { return false }
+        let lead = Int64(clamping: date) - Int64(clamping: own)
+        guard lead.magnitude > RequestStatement.clockWindow / 2 else { return false }
+        guard lead.magnitude <= RequestStatement.maximumLead else {
+            report.notice(.clockFarOff(own: own, service: date))
+            throw .failed(.serviceClock)
+        }
+        let isFirst = state.withLock { state in
+            defer { state.lead = state.lead ?? lead }
+            return state.lead == nil
+        }
+        if isFirst { report.notice(.clockOff(own: own, service: date)) }
+        return isFirst
     }
 }
 
@@ -322,11 +363,12 @@ extension Refusal {
     ///   that is none.
     fileprivate init(status: Int, body: [UInt8]) throws(TresorError) {
         guard let status = Status(rawValue: status) else { throw .store(.foreign) }
-        let said: TresorError
-        do throws(TresorError) { said = try Self.error(body) } catch {
+        do throws(TresorError) {
+            let said = try Self.read(body)
+            self.init(status, said.error, era: said.era)
+        } catch {
             throw error == .unsupported ? error : .store(.foreign)
         }
-        self.init(status, said)
     }
 
     /// The error that a store throws for it (SPEC §11).

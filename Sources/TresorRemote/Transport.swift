@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TresorCore
 package import TresorCrypto
 
 /// The way to a service and back, for one exchange at a time or for several at once.
 package protocol Transport: Sendable {
+    /// The address that it dials.
+    var audience: Audience { get }
+
     /// Sends a request and reads its answer. It never sends a request twice.
     ///
     /// - Throws: ``TransportFailure``.

@@ -10,7 +10,8 @@ import TresorCrypto
 
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
-        .identity, .names, .marks, .pins, .heads, .notedStores, .wraps, .cleanupJournal, .deviceShare, .log(tresor(1)),
+        .identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .wraps, .cleanupJournal, .deviceShare,
+        .log(tresor(1)),
         .log(tresor(2)),
         .log(tresor(1), part: 1), .state(tresor(1)), .records(tresor(1), part: 0), .records(tresor(1), part: 2),
         .outbox(tresor(1)),
@@ -33,6 +34,7 @@ import TresorCrypto
         case .pins: "deep/data/pins"
         case .heads: "deep/data/heads"
         case .notedStores: "deep/data/stores"
+        case .knownServices: "deep/data/services"
         case .wraps: "deep/data/wraps"
         case .deviceShare: "state/device-half"
         case .cleanupJournal: "deep/data/leftovers"

@@ -25,7 +25,7 @@ struct AppendLoad {
         let name: String
         let server: Server
         let authors: [Author]
-        let id: Hash256
+        let id: Server.Addressee
         let route: Route
     }
 

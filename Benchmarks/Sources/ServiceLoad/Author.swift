@@ -61,10 +61,12 @@ final class Author: @unchecked Sendable {
     /// Signs the requests of the next entries.
     ///
     /// - Returns: the requests, and the head after each.
-    func requests(_ count: Int, to server: Hash256) throws -> [(request: TransportRequest, head: Head)] {
+    func requests(_ count: Int, to service: Server.Addressee) throws -> [(request: TransportRequest, head: Head)] {
         let key =
             try sessionKey
-            ?? SessionKey(of: session.identity, device: nil, server: server, since: Site.clock(), duration: 86_000)
+            ?? SessionKey(
+                of: session.identity, device: nil, server: service.server, audience: service.audience,
+                since: Site.clock(), duration: 86_000)
         sessionKey = key
         var requests: [(request: TransportRequest, head: Head)] = []
         var head = head
@@ -108,8 +110,9 @@ enum Person {
     }
 
     /// Makes an identity, stores its card, and returns a session with a service. The identity itself is gone then.
-    static func visitor(_ handle: String, in store: any Store) async throws -> (UserID, (Hash256) throws -> SessionKey)
-    {
+    static func visitor(_ handle: String, in store: any Store) async throws -> (
+        UserID, (Server.Addressee) throws -> SessionKey
+    ) {
         let identity = try Identity.make(handle: Name(text: handle), time: Site.clock())
         let chain = identity.chain
         let outcome = try await store.putCard(
@@ -117,8 +120,10 @@ enum Person {
         guard outcome == .done else { throw LoadFailure("the store refuses a card") }
         return (
             chain.user,
-            { server in
-                try SessionKey(of: identity, device: nil, server: server, since: Site.clock(), duration: 86_000)
+            { service in
+                try SessionKey(
+                    of: identity, device: nil, server: service.server, audience: service.audience,
+                    since: Site.clock(), duration: 86_000)
             }
         )
     }

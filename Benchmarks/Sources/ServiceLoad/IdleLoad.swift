@@ -31,7 +31,7 @@ struct IdleLoad {
         let store = try await SQLiteStore.open(at: folder + "/embedded.db", creating: true)
         var authors: [Author] = []
         for number in 0..<Self.writerCount { authors.append(try await Author("author \(number)", in: store)) }
-        var makers: [(Hash256) throws -> SessionKey] = []
+        var makers: [(Server.Addressee) throws -> SessionKey] = []
         for number in 0..<(Self.waitCount / Self.waitsOfPerson) {
             makers.append(try await Person.visitor("person \(number)", in: store).1)
         }
@@ -127,7 +127,7 @@ struct IdleLoad {
     }
 
     /// Appends at a fixed rate for some seconds, and returns the time that each took from the moment when it was due.
-    private func write(_ authors: [Author], to id: Hash256, over route: Route) async throws -> [Double] {
+    private func write(_ authors: [Author], to id: Server.Addressee, over route: Route) async throws -> [Double] {
         let count = Int(Self.seconds * Self.rate)
         let done = OutcomeAnswer(.done).bytes
         return try await onThreads(authors.count) { number in

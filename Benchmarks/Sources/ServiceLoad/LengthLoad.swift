@@ -56,7 +56,7 @@ struct LengthLoad {
         return rows(times, processor)
     }
 
-    private func append(_ author: Author, _ count: Int, to id: Hash256, at server: Server) throws -> [Double] {
+    private func append(_ author: Author, _ count: Int, to id: Server.Addressee, at server: Server) throws -> [Double] {
         let requests = try author.requests(count, to: id)
         let times = try AppendLine.run(requests, over: server.route(), seconds: 60)
         guard times.count == count else { throw LoadFailure("appending takes too long") }

@@ -187,11 +187,18 @@ final class Server: Sendable {
         return Route(address: address, proxy: nil, context: context)
     }
 
-    /// The id of the service.
-    func id(over route: Route) throws -> Hash256 {
+    /// The service that sessions are for.
+    struct Addressee {
+        let server: Hash256
+        let audience: Hash256
+    }
+
+    /// The id of the service, and its address.
+    func id(over route: Route) throws -> Addressee {
         let answer = try Connection(to: route, for: ExchangeControl()).ask(
             ServerRequest.operation, ServerRequest().bytes, nil)
-        return try ServerAnswer(answer.body).server.id()
+        return Addressee(
+            server: try ServerAnswer(answer.body).server.id(), audience: try route.address.audience.hash())
     }
 
     func stop() {

@@ -28,6 +28,7 @@ struct Samples: @unchecked Sendable {
     let cleanupJournal: [UInt8]
     let export: [UInt8]
     let notedStores: [UInt8]
+    let knownServices: [UInt8]
 
     init() throws {
         let time: UInt64 = 1_777_730_400
@@ -71,6 +72,9 @@ struct Samples: @unchecked Sendable {
         var noted = NotedStores()
         noted[state.tresor] = StoreName(Array("/srv/clinic.db".utf8))
         notedStores = noted.bytes
+        var known = KnownServices()
+        known[.zero] = .zero
+        knownServices = known.bytes
         var marked = Marks()
         marked[state.tresor] = .confirmed
         marks = marked.bytes

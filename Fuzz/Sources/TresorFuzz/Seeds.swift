@@ -42,7 +42,7 @@ enum Seeds {
             samples.state.encode(into: &state)
             return [
                 LogCopy(entries: samples.entries).bytes, heads.bytes, state.bytes, samples.keptWraps,
-                samples.marks, samples.cleanupJournal, samples.export, samples.notedStores,
+                samples.marks, samples.cleanupJournal, samples.export, samples.notedStores, samples.knownServices,
             ]
         case .fold:
             return (1...samples.entries.count).map { count in

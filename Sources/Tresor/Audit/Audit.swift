@@ -39,6 +39,9 @@ package struct Audit: Sendable {
         reading(.notedStores, &findings) { () throws(TresorError) in
             if let bytes = try home.read(.notedStores) { _ = try NotedStores(bytes) }
         }
+        reading(.knownServices, &findings) { () throws(TresorError) in
+            if let bytes = try home.read(.knownServices) { _ = try KnownServices(bytes) }
+        }
         reading(.wraps, &findings) { () throws(TresorError) in
             if let bytes = try home.read(.wraps) { _ = try KeptWraps(bytes) }
         }

@@ -11,6 +11,8 @@ struct GuardedStore: Store {
     let base: any Store
     /// The identity of the session; `nil` for a client without one.
     let identity: Identity?
+    /// The home of the client, which knows the services that it has met.
+    let home: any Home
     /// Names the trusted device that the home is on.
     let device: @Sendable () -> DeviceID?
 
@@ -18,7 +20,7 @@ struct GuardedStore: Store {
         if !Cancellation.isIgnored { try identity?.checkUnlocked() }
         do throws(TresorError) {
             guard let identity else { return try await call() }
-            return try await Speaker.person(identity, device: device).call(call)
+            return try await Speaker.person(identity, device: device).call(from: home, call)
         } catch {
             throw Task.isCancelled ? .cancelled : error
         }

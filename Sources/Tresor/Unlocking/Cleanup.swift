@@ -83,7 +83,9 @@ package struct Cleanup: Sendable {
     /// Does what ``finishLocked()`` does, in the name of a device whose share is already destroyed; of nobody if `nil`.
     func finishLocked(as device: DeviceShare?) async throws(TresorError) {
         guard let device else { return try await finishLocked() }
-        try await Speaker.device(device).call { () async throws(TresorError) in try await finishLocked() }
+        try await Speaker.device(device).call(from: client.home) { () async throws(TresorError) in
+            try await finishLocked()
+        }
     }
 
     /// Makes a deletion; `false` where a service refuses it without a session.

@@ -68,7 +68,7 @@ public struct DeviceUnlock: Sendable {
             }
             throw .notFound
         }
-        let kept = try await Speaker.device(share).call { () async throws(TresorError) in
+        let kept = try await Speaker.device(share).call(from: home) { () async throws(TresorError) in
             try await store.serverShare(user: share.user, device: share.id)
         }
         guard let bytes = kept else { throw .noAccess }

@@ -29,7 +29,7 @@ package struct Recovery: Sendable {
             of: identity, password: newPassword, cost: cost, time: clock())
         let file = try copy.settingPassword(slot, identity: identity)
         try await client.changingSlots { () async throws(TresorError) in
-            try await Speaker.person(identity).call { () async throws(TresorError) in
+            try await Speaker.person(identity).call(from: home) { () async throws(TresorError) in
                 try await deleteServerShares(of: identity)
             }
             try home.exclusively { () throws(TresorError) in

@@ -4,19 +4,22 @@ import ArgumentParser
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorRemote
 
 struct RegisterCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "register", group: .you, abstract: "Get an account with a service, or invite somebody to get one.",
             usage: """
-                tresor register --no-login [--invitation FILE]
+                tresor register --no-login [--invitation FILE] [--replace]
                 tresor register --invite LABEL
                 """,
             discussion: """
                 Sends your card to the service. The operator of the service admits you, before or after: an \
                 invitation can do so at once. Until then the exit code is 17; run the command again later. \
-                --no-login leaves nothing with the service that a password opens. --invite is for the operator, and \
+                --no-login leaves nothing with the service that a password opens. This home knows a service again by its \
+                key: --replace takes another one at the same address, if its operator says that they made a new one. \
+                --invite is for the operator, and \
                 prints an invitation: 26 characters, good once within 14 days. Anyone who has them can use them.
                 """,
             classes: [.identity, .store, .write], further: [.waiting],
@@ -33,6 +36,9 @@ struct RegisterCommand: SurfaceCommand {
     @Flag(help: "Leave no log-in by password with the service.")
     var noLogin = false
 
+    @Flag(help: "Take the service as it is now, though this home has met another one at the address.")
+    var replace = false
+
     @Option(
         help: ArgumentHelp(
             "Make an invitation, and note LABEL with it, which the operator alone is shown.", valueName: "LABEL"))
@@ -46,6 +52,7 @@ struct RegisterCommand: SurfaceCommand {
             throw CommandFailure(
                 .unsupported, "a log-in by password is for a later stage", hints: ["tresor … --no-login"])
         }
+        if replace { try forgetService() }
         let service = try await AskedService.open(options, to: "register")
         Surroundings.current.introduction.note(unseen: nil)
         let code = try invitation.map { try readInvitation($0, service) }
@@ -55,6 +62,14 @@ struct RegisterCommand: SurfaceCommand {
         try await service.session.client.people.publishCard()
         try await service.session.unlocking.restoreKitCopy()
         try report(service)
+    }
+
+    /// Forgets the service that the home has met at the address.
+    private func forgetService() throws {
+        let context = try CommandContext.local(options)
+        _ = try context.identityFile()
+        guard let service = try context.invocation.places.service() else { return }
+        try KnownServices.forget(service.address.audience.hash(), in: context.client.home)
     }
 
     /// Takes each step that is left. A service that has taken a step before says so.
@@ -147,7 +162,7 @@ extension RegisterCommand {
     }
 
     private func makeInvitation(for text: String) async throws {
-        guard invitation == nil, !noLogin else { throw CommandFailure.usage("--invite LABEL stands alone") }
+        guard invitation == nil, !noLogin, !replace else { throw CommandFailure.usage("--invite LABEL stands alone") }
         let label = try CommandContext.name(text, of: "a label")
         let service = try await AskedService.open(options, to: "invite somebody")
         let code = try Invitation()

@@ -31,7 +31,7 @@ struct CommandContext: Sendable {
         CommandFailure.storeIs(at: path)
         if let service = try invocation.places.service() {
             let store = try Surroundings.current.openService(
-                service, invocation.serviceReport, Surroundings.current.now)
+                service, invocation.serviceReport(of: DisplayText.quoted(path)), Surroundings.current.now)
             let context = CommandContext(
                 invocation: invocation, store: store, named: StoreName(Array(path.utf8)), service: store.service)
             return identifying ? try await context.identified() : context
@@ -225,7 +225,8 @@ struct CommandContext: Sendable {
             return try await client.device.unlock()
         } catch {
             if error == .notFound { return nil }
-            guard error == .noAccess || error == .altered || error == .unsupported else { throw error }
+            let isHere = error == .noAccess || error == .altered || error == .unsupported
+            guard isHere, !Surroundings.current.notices.isOther else { throw error }
             if !invocation.options.batch, invocation.hasTerminal {
                 output.say("this device no longer opens the identity; asking for the password")
                 return nil

@@ -47,8 +47,10 @@ struct Invocation: Sendable {
     }
 
     /// Takes what the client of a service says: an obstacle for the message of a failure, a transfer for the terminal.
-    var serviceReport: ServiceReport {
-        let obstacle = Surroundings.current.obstacle
+    ///
+    /// - Parameter place: the address of the service, fit to be shown.
+    func serviceReport(of place: String) -> ServiceReport {
+        let (obstacle, notices) = (Surroundings.current.obstacle, Surroundings.current.notices)
         let transfers = TransferProgress { [options, environment] label in
             Progress(label, options: options, environment: environment)
         }
@@ -56,7 +58,8 @@ struct Invocation: Sendable {
             obstacle: { noted in
                 transfers.finish()
                 obstacle.note(noted)
-            }, transfer: { transfers.update($0) })
+            }, transfer: { transfers.update($0) },
+            notice: { [output] notice in notices.take(notice, from: place, saying: output) })
     }
 
     /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.

@@ -167,7 +167,9 @@ struct Paths: Sendable, Equatable {
     }
 
     /// The files and directories in which a home keeps the data of its identity. The device share is apart.
-    static let objectNames = ["identity", "pins", "heads", "stores", "names", "wraps", "leftovers", "marks"]
+    static let objectNames = [
+        "identity", "pins", "heads", "stores", "services", "names", "wraps", "leftovers", "marks",
+    ]
     static let objectDirectories = ["logs", "evidence", "records"]
 
     /// Whether a path is a file of a home or a store, under any name, and whether or not it exists yet.

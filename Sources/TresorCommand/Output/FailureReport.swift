@@ -7,6 +7,7 @@ struct FailureReport: Sendable {
     let json: Bool
 
     func print(_ failure: CommandFailure) {
+        let failure = Surroundings.current.notices.explaining(failure)
         Channel.error.tryWrite(json ? object(failure).line : text(failure))
     }
 

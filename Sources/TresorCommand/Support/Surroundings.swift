@@ -39,6 +39,7 @@ struct Surroundings: Sendable {
     let words = Words()
     let introduction = Introduction()
     let obstacle = LastObstacle()
+    let notices = ServiceNotices()
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])

@@ -248,6 +248,7 @@ package enum Magic: String, CaseIterable, Sendable {
     case state = "tresorS2"
     case export = "tresorx1"
     case notedStores = "tresorn1"
+    case knownServices = "tresora1"
     case records = "tresorR1"
     case outbox = "tresorG1"
     case server = "tresorN1"

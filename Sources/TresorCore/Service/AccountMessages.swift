@@ -170,19 +170,12 @@ package struct AccountAnswer: ServiceMessage {
     }
 }
 
-/// Ends all sessions of the speaker that began before a time.
-package struct EndSessionsRequest: ServiceRequest {
+/// Ends all sessions of the speaker: it begins another era of their account.
+package struct EndSessionsRequest: ServiceRequest, EmptyMessage {
     package typealias Answer = DoneAnswer
     package static let operation = ServiceOperation.endSessions
 
-    /// The time, in seconds since 1970.
-    package let time: UInt64
-
-    package init(time: UInt64) { self.time = time }
-
-    package func encode(to encoder: inout ByteEncoder) { encoder.integer(time) }
-
-    package init(from decoder: inout ByteDecoder) throws(TresorError) { time = try decoder.time() }
+    package init() {}
 }
 
 /// Deletes the speaker's account. Chain and handle stay, since logs hold them.

@@ -2,10 +2,10 @@
 
 package import TresorCrypto
 
-/// The answer of a service that does not do what it is asked (SPEC §18.5): a status, and a body of 11 bytes.
+/// The answer of a service that does not do what it is asked (SPEC §18.5): a status, and a body of 27 bytes.
 package struct Refusal: Error, Hashable, Sendable {
-    /// The size of the body in bytes: 11.
-    package static let byteCount = 11
+    /// The size of the body in bytes: 27.
+    package static let byteCount = 27
 
     /// The status of the answer.
     package enum Status: Int, CaseIterable, Sendable {
@@ -27,16 +27,22 @@ package struct Refusal: Error, Hashable, Sendable {
 
     package let status: Status
     package let error: TresorError
+    /// The era of the account, for a session of another one; otherwise the first.
+    package let era: Era
 
     /// The refusal of a person or a request that is not allowed, and of an object that is not there: the same bytes.
     package static let forbidden = Refusal(.forbidden, .noAccess)
     /// The refusal of a session or a signature that does not hold.
     package static let unauthorized = Refusal(.unauthorized, .noAccess)
 
-    package init(_ status: Status, _ error: TresorError) {
+    package init(_ status: Status, _ error: TresorError, era: Era = .first) {
         self.status = status
         self.error = error
+        self.era = era
     }
+
+    /// The refusal of a session that holds, and is of another era than its account.
+    package static func ended(now era: Era) -> Refusal { Refusal(.unauthorized, .noAccess, era: era) }
 
     /// The refusal that tells an error of an object or a rule.
     package init(_ error: TresorError) {
@@ -56,19 +62,21 @@ package struct Refusal: Error, Hashable, Sendable {
         var encoder = ByteEncoder()
         encoder.preamble(.refusal)
         encoder.integer(Self.codes.first { $0.error.name == error.name }?.code ?? 1)
+        encoder.raw(era.bytes)
         return encoder.bytes
     }
 
-    /// Reads the error of a body.
+    /// Reads the error of a body, and the era.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    package static func error(_ body: [UInt8]) throws(TresorError) -> TresorError {
+    package static func read(_ body: [UInt8]) throws(TresorError) -> (error: TresorError, era: Era) {
         var decoder = ByteDecoder(body)
         try decoder.preamble(.refusal)
         let code = try decoder.integer(UInt8.self)
+        let era = try Era(from: &decoder)
         try decoder.end()
         guard let known = codes.first(where: { $0.code == code }) else { throw .altered }
-        return known.error
+        return (known.error, era)
     }
 
     /// The codes of SPEC §12 that a service may say.

@@ -8,6 +8,8 @@ package struct RequestStatement: Hashable, Sendable {
     package static let idByteCount = 16
     /// The time by which the clocks of a client and a service may differ, in seconds.
     package static let clockWindow: UInt64 = 300
+    /// The time by which a client signs ahead of its own clock, or behind it, at the word of a service, in seconds.
+    package static let maximumLead: UInt64 = 900
 
     /// The hash of the statement of the session.
     package let session: Hash256
@@ -44,8 +46,8 @@ package struct RequestStatement: Hashable, Sendable {
 /// The value of the header `Authorization`: the statement of the session, and the signature of the request.
 package struct Authorization: Hashable, Sendable {
     private static let scheme = "Tresor "
-    /// The characters of the two parts: 207 and 88 bytes in base64url without padding.
-    private static let partCounts = (276, 118)
+    /// The characters of the two parts: 255 and 88 bytes in base64url without padding.
+    private static let partCounts = (340, 118)
 
     package let statement: SessionStatement
     /// The id of the request: 16 bytes.

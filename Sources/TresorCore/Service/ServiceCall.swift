@@ -39,12 +39,18 @@ package struct ServiceHead: Sendable {
     package let authorization: String?
     /// The address that the request comes from, for limits.
     package let source: [UInt8]
+    /// The addresses of the service with the host that the client dialled.
+    package let audiences: [Audience]
 
-    package init(operation: ServiceOperation, bodyByteCount: Int, authorization: String?, source: [UInt8]) {
+    package init(
+        operation: ServiceOperation, bodyByteCount: Int, authorization: String?, source: [UInt8],
+        audiences: [Audience]
+    ) {
         self.operation = operation
         self.bodyByteCount = bodyByteCount
         self.authorization = authorization
         self.source = source
+        self.audiences = audiences
     }
 
     /// Whether the body is larger than a small one.
@@ -59,12 +65,17 @@ package struct ServiceCall: Sendable {
     package let authorization: String?
     /// The address that the request came from, for limits.
     package let source: [UInt8]
+    /// The addresses of the service with the host that the client dialled.
+    package let audiences: [Audience]
 
-    package init(operation: ServiceOperation, body: [UInt8], authorization: String?, source: [UInt8]) {
+    package init(
+        operation: ServiceOperation, body: [UInt8], authorization: String?, source: [UInt8], audiences: [Audience]
+    ) {
         self.operation = operation
         self.body = body
         self.authorization = authorization
         self.source = source
+        self.audiences = audiences
     }
 }
 

@@ -19,6 +19,8 @@ public struct HomeObject: Hashable, Sendable {
         case heads
         /// The store where this home first saw each tresor (SPEC §8.5).
         case notedStores
+        /// The services that this home has met, by their addresses (SPEC §8.5).
+        case knownServices
         /// One part of the local copy of a verified log (SPEC §9.8): a cache, bound to its head.
         case log(TresorID, part: UInt64 = 0)
         /// The snapshot of a verified log, tagged (SPEC §9.10): a cache, bound to its head and this identity.
@@ -53,6 +55,7 @@ public struct HomeObject: Hashable, Sendable {
         case .pins: "pins"
         case .heads: "heads"
         case .notedStores: "stores"
+        case .knownServices: "services"
         case .wraps: "wraps"
         case .deviceShare: "device-half"
         case .cleanupJournal: "leftovers"
@@ -91,6 +94,7 @@ extension HomeObject {
     package static let pins = HomeObject(.pins)
     package static let heads = HomeObject(.heads)
     package static let notedStores = HomeObject(.notedStores)
+    package static let knownServices = HomeObject(.knownServices)
     package static let wraps = HomeObject(.wraps)
     package static let deviceShare = HomeObject(.deviceShare)
     package static let cleanupJournal = HomeObject(.cleanupJournal)

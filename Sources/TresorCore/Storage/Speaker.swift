@@ -12,6 +12,9 @@ package enum Speaker: Sendable {
     /// The speaker of this task; `nil` for nobody.
     @TaskLocal package static var current: Speaker?
 
+    /// The home of the speaker of this task, which knows the services that it has met; `nil` for a speaker without one.
+    @TaskLocal package static var home: (any Home)?
+
     /// The user id of the person, or of the person whose device it is.
     package var user: UserID {
         switch self {
@@ -22,10 +25,15 @@ package enum Speaker: Sendable {
 
     /// Makes calls in the name of this speaker.
     ///
+    /// - Parameter home: the home of the speaker, which judges who a service is.
     /// - Throws: the errors of `calls`.
-    package func call<Answer>(_ calls: () async throws(TresorError) -> Answer) async throws(TresorError) -> Answer {
+    package func call<Answer>(
+        from home: (any Home)? = nil, _ calls: () async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
         let result = await Self.$current.withValue(self) { () async -> Result<Answer, TresorError> in
-            do throws(TresorError) { return .success(try await calls()) } catch { return .failure(error) }
+            await Self.$home.withValue(home) { () async -> Result<Answer, TresorError> in
+                do throws(TresorError) { return .success(try await calls()) } catch { return .failure(error) }
+            }
         }
         return try result.get()
     }

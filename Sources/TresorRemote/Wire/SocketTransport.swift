@@ -2,7 +2,7 @@
 
 #if !canImport(Darwin)
     import Synchronization
-    import TresorCore
+    package import TresorCore
     package import TresorCrypto
 
     /// The transport over sockets. It keeps one connection open between exchanges.
@@ -11,6 +11,7 @@
     /// of a task ends its connection.
     package final class SocketTransport: Transport {
         private let route: Route
+        package var audience: Audience { route.address.audience }
         private let idle = Mutex<Connection?>(nil)
 
         /// - Parameters:

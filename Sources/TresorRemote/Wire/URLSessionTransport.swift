@@ -2,11 +2,13 @@
 
 #if canImport(Darwin)
     import Foundation
+    package import TresorCore
     import TresorCrypto
 
     /// The transport of Apple's systems. It follows no redirect and keeps no cookie and no cache.
     package final class URLSessionTransport: NSObject, Transport, URLSessionTaskDelegate {
         private let address: ServiceAddress
+        package var audience: Audience { address.audience }
         private let session: URLSession
 
         package init(to address: ServiceAddress) {

@@ -12,6 +12,8 @@
         let head: AcceptedHead?
         /// The source for limits.
         var source: [UInt8]
+        /// The addresses of the service with the host that the client dialled.
+        var audiences: [Audience] = []
         /// The room from which body and answer take theirs.
         private var budget: SharedBudget
         /// The bytes of room that it has.
@@ -95,7 +97,8 @@
         /// The whole request; `nil` as long as its body is not.
         var request: WireRequest? {
             guard let head, byteCount == head.bodyByteCount else { return nil }
-            return WireRequest(route: head.route, body: body, authorization: head.authorization, source: source)
+            return WireRequest(
+                route: head.route, body: body, authorization: head.authorization, source: source, audiences: audiences)
         }
     }
 
@@ -105,6 +108,7 @@
         let body: [UInt8]
         let authorization: String?
         let source: [UInt8]
+        let audiences: [Audience]
     }
 
     /// An answer on the wire.

@@ -19,6 +19,10 @@
         let bodyByteCount: Int
         /// The text of `Authorization`; `nil` for none.
         let authorization: String?
+        /// The host of `Host`, in lower case, and the ports of the service's names with it; `nil` for the port on which it
+        /// listens.
+        let host: String
+        let ports: Set<UInt16?>
         /// The last address of `X-Forwarded-For`; `nil` for none.
         let forwardedFor: String?
         /// Whether the connection ends with the answer.
@@ -36,12 +40,13 @@
         static let mediaType = "application/vnd.tresor"
 
         private let routes: [String: Route]
-        private let names: Set<String>
+        /// The ports of each name.
+        private let names: [String: Set<UInt16?>]
 
         /// Makes the rule of the service.
         ///
-        /// - Parameter names: the host names under which clients know it. The names of loopback are always right.
-        static func service(names: [String]) -> HeadRule {
+        /// - Parameter names: the names under which clients know it. Those of loopback are always right.
+        static func service(names: [HostName]) -> HeadRule {
             let operations = ServiceOperation.allCases.map { ("/v1/" + $0.rawValue, Route.operation($0)) }
             return HeadRule(routes: operations + [("/health", .health)], names: names)
         }
@@ -49,9 +54,9 @@
         /// Makes the rule of the metrics, which loopback alone reaches.
         static var metrics: HeadRule { HeadRule(routes: [("/metrics", .metrics)], names: []) }
 
-        private init(routes: [(String, Route)], names: [String]) {
+        private init(routes: [(String, Route)], names: [HostName]) {
             self.routes = Dictionary(uniqueKeysWithValues: routes)
-            self.names = Set(names.map { $0.lowercased() } + ["localhost", "127.0.0.1", "[::1]"])
+            self.names = (names + HostName.ofLoopback).reduce(into: [:]) { $0[$1.host, default: []].insert($1.port) }
         }
 
         /// Judges a head.
@@ -61,7 +66,7 @@
             guard head.version == .http1_1 else { throw .malformed }
             // Other letters become ASCII where case is folded: the sign of kelvin is a k.
             guard head.headers.allSatisfy({ $0.value.utf8.allSatisfy { $0 < 0x80 } }) else { throw .malformed }
-            try checkHost(head.headers)
+            let (host, ports) = try checkHost(head.headers)
             try checkForms(head.headers)
             guard head.method == .POST || head.method == .GET else { throw .method }
             guard let route = routes[head.uri] else { throw .malformed }
@@ -78,20 +83,17 @@
             }
             return AcceptedHead(
                 route: route, bodyByteCount: count, authorization: try head.headers.atMostOne("Authorization"),
+                host: host, ports: ports,
                 forwardedFor: head.headers["X-Forwarded-For"].last.map(Self.lastAddress),
                 closes: try head.headers.atMostOne("Connection")?.lowercased() == "close")
         }
 
         /// There is one `Host`, with one of the names and any port.
-        private func checkHost(_ headers: HTTPHeaders) throws(Refusal) {
+        private func checkHost(_ headers: HTTPHeaders) throws(Refusal) -> (host: String, ports: Set<UInt16?>) {
             let hosts = headers["Host"]
-            guard hosts.count == 1, let host = hosts.first, !host.isEmpty else { throw .malformed }
-            let end = host.lastIndex(of: ":").flatMap { host.hasSuffix("]") ? nil : $0 } ?? host.endIndex
-            let port = host[end...].dropFirst()
-            guard end == host.endIndex || Self.number(port).map({ (1...65_535).contains($0) }) == true else {
-                throw .malformed
-            }
-            guard names.contains(host[..<end].lowercased()) else { throw Refusal(.misdirected, .failed(.other)) }
+            guard hosts.count == 1, let name = HostName(hosts[0]) else { throw .malformed }
+            guard let ports = names[name.host] else { throw Refusal(.misdirected, .failed(.other)) }
+            return (name.host, ports)
         }
 
         /// Nothing changes the form of the body or the protocol.

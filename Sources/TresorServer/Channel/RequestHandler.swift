@@ -175,6 +175,7 @@
                 closesAfterAnswer = closesAfterAnswer || accepted.closes
                 exchange = Exchange(source: exchange.source, head: accepted, budget: responder.bodies)
                 exchange.source = try responder.source(of: accepted, on: exchange.source)
+                exchange.audiences = responder.audiences(of: accepted, on: context?.localAddress?.port)
                 if case .operation = accepted.route { judge(accepted) } else { readBody() }
             } catch {
                 refuse(error)
@@ -186,13 +187,13 @@
             guard let context else { return close() }
             state = .judging
             timer?.cancel()
-            let source = exchange.source
+            let (source, audiences) = (exchange.source, exchange.audiences)
             let loop = context.eventLoop
             let bound = NIOLoopBound((handler: self, exchange: exchange), eventLoop: loop)
             task = Task { [responder] in
                 let room: Result<SharedBudget, Refusal>
                 do throws(Refusal) {
-                    room = .success(try await responder.room(for: head, from: source))
+                    room = .success(try await responder.room(for: head, from: source, to: audiences))
                 } catch {
                     room = .failure(error)
                 }

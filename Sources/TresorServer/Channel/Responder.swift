@@ -21,13 +21,19 @@
         private let bodiesOfStrangers: SharedBudget
         /// Whether a proxy stands before the service and names the source of each request.
         let isBehindProxy: Bool
+        /// Whether clients reach it over TLS, which may be that of a proxy.
+        private let isSecure: Bool
 
-        init(target: Target, rule: HeadRule, limits: ServerLimits, report: Report, isBehindProxy: Bool) {
+        init(
+            target: Target, rule: HeadRule, limits: ServerLimits, report: Report, isBehindProxy: Bool,
+            isSecure: Bool = false
+        ) {
             self.target = target
             self.rule = rule
             self.limits = limits
             self.report = report
             self.isBehindProxy = isBehindProxy
+            self.isSecure = isSecure || isBehindProxy
             connections = SharedBudget(maximum: limits.connections, share: limits.connectionsOfSource)
             bodies = SharedBudget(maximum: limits.bodyByteCount, share: limits.bodyByteCountOfSource)
             bodiesOfStrangers = SharedBudget(
@@ -39,20 +45,30 @@
         /// proves nothing.
         ///
         /// - Throws: the refusal of a request whose body is not read.
-        func room(for head: AcceptedHead, from source: [UInt8]) async throws(Refusal) -> SharedBudget {
+        func room(
+            for head: AcceptedHead, from source: [UInt8], to audiences: [Audience]
+        ) async throws(Refusal) -> SharedBudget {
             guard case .service(let handler) = target, case .operation(let operation) = head.route else {
                 return bodies
             }
             let isProved = try await handler.proves(
                 ServiceHead(
                     operation: operation, bodyByteCount: head.bodyByteCount, authorization: head.authorization,
-                    source: source))
+                    source: source, audiences: audiences))
             return isProved ? bodies : bodiesOfStrangers
         }
 
         /// Notes that a source sent something that proves nothing.
         func noteFailure(of source: [UInt8]) {
             if case .service(let handler) = target { handler.noteFailure(of: source) }
+        }
+
+        /// The addresses of the service with the host of a request.
+        ///
+        /// - Parameter port: the port to which the client has connected; `nil` for a socket of the file system.
+        func audiences(of head: AcceptedHead, on port: Int?) -> [Audience] {
+            let own = port.flatMap { UInt16(exactly: $0) } ?? 443
+            return head.ports.map { Audience(isSecure: isSecure, host: head.host, port: $0 ?? own) }
         }
 
         /// The source of a request, for limits.
@@ -72,7 +88,7 @@
                     await handler.answer(
                         ServiceCall(
                             operation: operation, body: request.body, authorization: request.authorization,
-                            source: request.source)))
+                            source: request.source, audiences: request.audiences)))
             case (.service(let handler), .health): await handler.isHealthy() ? .healthy : .unavailable
             case (.metrics(let registry), .metrics): .metrics(registry.text)
             default: .unavailable

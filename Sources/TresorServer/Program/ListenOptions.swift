@@ -25,8 +25,10 @@
         var behindProxy: String?
 
         @Option(
-            help: ArgumentHelp("Answer clients that know the service by this host name; repeat it.", valueName: "host"))
-        var name: [String] = []
+            help: ArgumentHelp(
+                "Answer clients that dial this host, on the port of --listen or on another one; repeat it.",
+                valueName: "host[:port]"))
+        var name: [HostName] = []
 
         @Option(
             help: ArgumentHelp("Show metrics for Prometheus on this address of loopback.", valueName: "address:port"))

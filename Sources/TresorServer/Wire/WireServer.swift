@@ -16,8 +16,9 @@
 
         let handler: any ServiceHandler
         let address: Address
-        /// The host names under which clients know the service.
-        let names: [String]
+        /// The names under which clients know the service. One without a port has that on which the service listens, or 443
+        /// behind a proxy.
+        let names: [HostName]
         /// The certificate; `nil` for none, on loopback or behind a proxy.
         var certificates: Certificates?
         /// Where the metrics are, on loopback; `nil` for nowhere.
@@ -42,7 +43,7 @@
             }
             let responder = Responder(
                 target: .service(handler), rule: .service(names: names), limits: limits, report: report,
-                isBehindProxy: address.isSocket)
+                isBehindProxy: address.isSocket, isSecure: certificates != nil)
             let own = try await address.listen(StrictChannel(responder: responder, tls: tls), connections)
             let port = own.localAddress?.port
             report.say(.listening, port: port)

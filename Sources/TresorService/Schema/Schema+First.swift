@@ -55,14 +55,14 @@
         ]
 
         private static let accounts: [Table] = [
-            // state: an AccountState; sign_key: of the newest generation; sessions_since: the earliest session that speaks;
+            // state: an AccountState; sign_key: of the newest generation; era: that of its sessions;
             // awaited: behind a backup, the generation that speaks, and its card, or none where the operator decides;
             // the last five are of the log-in, empty without one.
             Table(
                 name: "accounts",
                 columns: [
                     .bytes("account"), .bytes("handle"), .integer("state"), .incompressible("chain"),
-                    .integer("generation"), .bytes("sign_key"), .integer("sessions_since"), .integer("asked"),
+                    .integer("generation"), .bytes("sign_key"), .bytes("era"), .integer("asked"),
                     .bytes("invitation").optional, .integer("awaited").optional, .bytes("awaited_card").optional,
                     .integer("revision").optional,
                     .incompressible("record").optional, .incompressible("statement").optional,

@@ -10,8 +10,8 @@
         /// The newest generation and its signing key.
         let generation: UInt32
         let key: Hash256
-        /// The time before which no session may have begun, in seconds since 1970.
-        let sessionsSince: UInt64
+        /// The era that its sessions must name.
+        let era: Era
         /// What has to come before the account goes on; `nil` as a rule.
         let awaited: AwaitedCard?
 
@@ -27,7 +27,7 @@
         static func search(_ user: UserID) -> SQL {
             SQL(
                 """
-                SELECT state, generation, sign_key, sessions_since, awaited, awaited_card FROM accounts
+                SELECT state, generation, sign_key, era, awaited, awaited_card FROM accounts
                 WHERE account = $1
                 """, [.digest(user.digest)])
         }
@@ -36,7 +36,8 @@
             state = try AccountState(column: row.number(0))
             generation = try Self.generation(row, 1)
             key = try row.digest(2)
-            sessionsSince = try row.number(3)
+            guard let era = Era(try row.bytes(3)) else { throw .store(.damaged) }
+            self.era = era
             awaited =
                 try row.isNull(4)
                 ? nil
@@ -70,11 +71,23 @@
                 """, [.digest(user.digest), .integer(Int64(generation)), .digest(card)])
         }
 
-        /// The statement that ends the sessions that began before a time. A later time counts alone.
-        static func endingSessions(of user: UserID, before time: UInt64) -> SQL {
+        /// The eras of accounts that come next.
+        static func nextEras(
+            _ accounts: SQL, in transaction: any SQLTransaction
+        ) throws(TresorError) -> [(user: UserID, era: Era)] {
+            var eras: [(user: UserID, era: Era)] = []
+            for row in try transaction.run(accounts) {
+                guard let era = Era(try row.bytes(1)) else { throw .store(.damaged) }
+                eras.append((UserID(try row.digest(0)), try era.next()))
+            }
+            return eras
+        }
+
+        /// The statement that ends the sessions of all eras before one.
+        static func beginning(_ era: Era, of user: UserID) -> SQL {
             SQL(
-                "UPDATE accounts SET sessions_since = $2 WHERE account = $1 AND sessions_since < $2",
-                [.digest(user.digest), .number(time)])
+                "UPDATE accounts SET era = $2 WHERE account = $1 AND era < $2",
+                [.digest(user.digest), .bytes(era.bytes)])
         }
 
         /// The statement that holds the row of a user until the transaction ends: what is counted after it stays so.
@@ -97,13 +110,13 @@
             SQL(
                 """
                 INSERT INTO accounts
-                (account, handle, state, chain, generation, sign_key, sessions_since, asked, invitation)
-                VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8) ON CONFLICT DO NOTHING
+                (account, handle, state, chain, generation, sign_key, era, asked, invitation)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING
                 """,
                 [
                     .digest(chain.user.digest), .bytes(chain.handle.bytes), .integer(Int64(state.rawValue)),
                     .bytes(chain.bytes), .integer(Int64(chain.newest.generation)), .digest(chain.newest.signingKey),
-                    .number(now), invitation.map { .digest($0) } ?? .null,
+                    .bytes(Era.first.bytes), .number(now), invitation.map { .digest($0) } ?? .null,
                 ])
         }
 

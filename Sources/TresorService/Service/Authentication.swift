@@ -31,6 +31,8 @@
             case kept(RequestKey.Kept)
             /// That somebody asks too often: they may again after so many seconds.
             case tooOften(UInt32)
+            /// A session of another era than this one, in which the account is.
+            case ended(Era)
         }
 
         private struct Rows {
@@ -79,7 +81,7 @@
         /// - Throws: 401 for a session or a signature that does not hold; 403 for a caller who may not ask for this, or
         ///   who waits for the operator; 400 for a body that proves the session and does not read.
         func authenticate(_ call: ServiceCall) async throws(Refusal) -> Outcome {
-            guard let authorization = read(call.authorization) else { throw .unauthorized }
+            guard let authorization = try read(call.authorization, call.audiences) else { throw .unauthorized }
             let barred = limits.look(.failure, of: call.source)
             let refusal: Refusal
             do throws(TresorError) {
@@ -105,7 +107,7 @@
         ///   error of an engine that does not answer.
         func proves(_ head: ServiceHead) async throws(Refusal) -> Bool {
             if case .anyone = head.operation.speaker { return false }
-            guard let statement = read(head.authorization)?.statement else {
+            guard let statement = try read(head.authorization, head.audiences)?.statement else {
                 if head.isLarge { throw .unauthorized }
                 return false
             }
@@ -114,10 +116,15 @@
             let isKnown = sources.contains(head.source, of: statement.user)
             if head.isLarge, isBarred, !isKnown { throw Refusal(.busy) }
             if !head.isLarge, isKnown { return true }
-            do throws(TresorError) {
-                if try await holds(statement) { return true }
-            } catch {
-                throw Refusal(error)
+            let state: SessionState?
+            do throws(TresorError) { state = try await self.state(of: statement) } catch { throw Refusal(error) }
+            switch state {
+            case .open: return true
+            // The answer to a small request may be kept from before its era ended.
+            case .ended(let era):
+                guard head.isLarge else { return true }
+                throw .ended(now: era)
+            case .closed, nil: break
             }
             // An invitation stands in the body, and comes before the limits of a source.
             if !head.isLarge, head.operation == .register { return false }
@@ -132,21 +139,32 @@
         /// Notes that a source sent something that proves nothing.
         func noteFailure(of source: [UInt8]) { _ = limits.take(.failure, of: source) }
 
-        /// Reads the header; `nil` for none, for another service, and for a time that is not now.
-        private func read(_ text: String?) -> Authorization? {
+        /// Reads the header; `nil` for none, for another service or address, and for a time that is not now.
+        private func read(_ text: String?, _ audiences: [Audience]) throws(Refusal) -> Authorization? {
             guard let text, let authorization = try? Authorization(text), authorization.statement.server == server,
                 isInTime(authorization)
             else { return nil }
-            return authorization
+            return try isMeant(authorization.statement, audiences) ? authorization : nil
         }
 
-        /// Whether the rows of an account prove a session, and it is open.
-        private func holds(_ statement: SessionStatement) async throws(TresorError) -> Bool {
-            let rows = try await rows(of: statement, nil)
-            guard rows.account != nil, isOpen(statement, rows), let key = Self.key(of: statement, rows) else {
+        /// Whether a session names the address of this service at which it came. Somebody who stands between a person and
+        /// the service has another one.
+        private func isMeant(_ statement: SessionStatement, _ audiences: [Audience]) throws(Refusal) -> Bool {
+            do throws(TresorError) {
+                for audience in audiences where try audience.hash() == statement.audience { return true }
                 return false
+            } catch {
+                throw Refusal(error)
             }
-            return try verify(statement, hash: try statement.hash(), by: key)
+        }
+
+        /// The state of a session that the rows of an account prove; `nil` for another one.
+        private func state(of statement: SessionStatement) async throws(TresorError) -> SessionState? {
+            let rows = try await rows(of: statement, nil)
+            guard rows.account != nil, let key = Self.key(of: statement, rows),
+                try verify(statement, hash: try statement.hash(), by: key)
+            else { return nil }
+            return state(of: statement, rows)
         }
 
         /// Whether a key has signed a statement. One that has held is not verified again.
@@ -212,7 +230,11 @@
                 return .tooOften(seconds)
             }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
-            guard isOpen(statement, rows) else { return nil }
+            switch state(of: statement, rows) {
+            case .open: break
+            case .ended(let era): return .ended(era)
+            case .closed: return nil
+            }
             statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
             sources.keep(call.source, of: statement.user)
             let caller = Caller(
@@ -308,11 +330,20 @@
             return try row.digest(0) == user.digest ? hash : nil
         }
 
-        /// Whether the session was not ended, and its device not removed.
-        private func isOpen(_ statement: SessionStatement, _ rows: Rows) -> Bool {
-            if statement.device != nil, rows.deviceKey == nil { return false }
-            guard let account = rows.account else { return true }
-            return account.state != .closed && statement.since >= account.sessionsSince
+        /// Whether a session that holds may be used.
+        private enum SessionState {
+            case open
+            /// It is of another era than this one, in which the account is.
+            case ended(Era)
+            /// Its device was removed, or the account closed.
+            case closed
+        }
+
+        private func state(of statement: SessionStatement, _ rows: Rows) -> SessionState {
+            if statement.device != nil, rows.deviceKey == nil { return .closed }
+            guard let account = rows.account else { return .open }
+            guard account.state != .closed else { return .closed }
+            return statement.era == account.era ? .open : .ended(account.era)
         }
 
         /// Refuses what the caller may not ask for, whatever it is about.

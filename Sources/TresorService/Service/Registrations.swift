@@ -64,15 +64,15 @@
                 maximumEntries: quotas.entries)
         }
 
-        /// Ends the sessions that began before a time. A later time than another that was set before counts alone.
-        ///
-        /// - Throws: ``TresorError/failed(_:)`` for a time in the future, which would shut the person out.
+        /// Ends all sessions of the caller: the next era of their account begins.
         func endSessions(_ request: EndSessionsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            guard request.time <= context.now + RequestStatement.clockWindow else { throw .failed(.clock) }
             let settings = context.settings
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
-                _ = try transaction.run([Account.endingSessions(of: caller.user, before: request.time)])
-                try settings.note([.sessions(caller.user, before: request.time)])
+                let eras = try Account.nextEras(
+                    SQL("SELECT account, era FROM accounts WHERE account = $1", [.digest(caller.user.digest)]),
+                    in: transaction)
+                _ = try transaction.run(eras.map { Account.beginning($0.era, of: $0.user) })
+                try settings.note(eras.map { .sessions($0.user, until: $0.era) })
                 return DoneAnswer()
             }
         }

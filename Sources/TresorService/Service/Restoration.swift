@@ -24,7 +24,7 @@
         /// - Throws: ``TresorError/unverified`` for a chain that does not continue the one that is there.
         func distrust(operator chain: CardChain?) async throws(TresorError) {
             let dialect = context.engine.dialect
-            let (`operator`, now) = (context.settings.operator, context.now)
+            let `operator` = context.settings.operator
             try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
                 // This takes longer than a request may.
                 if dialect == .postgres { _ = try transaction.run([SQL("SET LOCAL statement_timeout = 0")]) }
@@ -32,11 +32,12 @@
                 _ = try transaction.run([
                     SQL("DELETE FROM server_shares"), SQL("DELETE FROM invitations"),
                     SQL("UPDATE accounts SET invitation = NULL WHERE state < 3"),
-                    SQL("UPDATE accounts SET sessions_since = $1 WHERE sessions_since < $1", [.number(now)]),
                     SQL(
                         "UPDATE accounts SET awaited = 0 WHERE state = 3 AND awaited IS NULL AND account <> $1",
                         [.digest(`operator`.digest)]),
                 ])
+                let eras = try Account.nextEras(SQL("SELECT account, era FROM accounts"), in: transaction)
+                _ = try transaction.run(eras.map { Account.beginning($0.era, of: $0.user) })
             }
         }
 

@@ -12,8 +12,8 @@
         case card(UserID, generation: UInt32, card: Hash256)
         /// The invitation with this hash is used or withdrawn.
         case invitation(Hash256)
-        /// The sessions that began before a time are ended.
-        case sessions(UserID, before: UInt64)
+        /// The sessions of the eras before this one are ended.
+        case sessions(UserID, until: Era)
         /// The account is deleted.
         case account(UserID)
 
@@ -26,7 +26,7 @@
             case .device(let user, let key): Self.record(1, user.digest, 0, key)
             case .card(let user, let generation, let card): Self.record(2, user.digest, UInt64(generation), card)
             case .invitation(let hash): Self.record(3, hash, 0, .zero)
-            case .sessions(let user, let time): Self.record(4, user.digest, time, .zero)
+            case .sessions(let user, let era): Self.record(4, user.digest, 0, Self.object(era))
             case .account(let user): Self.record(5, user.digest, 0, .zero)
             }
         }
@@ -38,6 +38,10 @@
             encoder.integer(number)
             encoder.digest(object)
             return encoder.bytes
+        }
+
+        private static func object(_ era: Era) -> Hash256 {
+            Hash256(era.bytes + [UInt8](repeating: 0, count: Hash256.byteCount - Era.byteCount)) ?? .zero
         }
 
         /// Reads a record.
@@ -56,7 +60,9 @@
                 guard let generation = UInt32(exactly: number) else { throw .altered }
                 self = .card(UserID(subject), generation: generation, card: object)
             case 3: self = .invitation(subject)
-            case 4: self = .sessions(UserID(subject), before: number)
+            case 4:
+                guard let era = Era(Array(object.bytes.prefix(Era.byteCount))) else { throw .altered }
+                self = .sessions(UserID(subject), until: era)
             case 5: self = .account(UserID(subject))
             default: throw .altered
             }
@@ -83,7 +89,7 @@
                         AND NOT EXISTS (SELECT account FROM accounts WHERE invitation = $1 AND state > 1)
                         """, [.digest(hash)])
                 ]
-            case .sessions(let user, let time): [Account.endingSessions(of: user, before: time)]
+            case .sessions(let user, let era): [Account.beginning(era, of: user)]
             case .account(let user): Deletions.closing(user)
             }
         }

@@ -124,6 +124,7 @@
             switch try await authentication.authenticate(call) {
             case .tooOften(let seconds): return Self.refusal(until: seconds)
             case .kept(let kept): return try Self.reply(kept)
+            case .ended(let era): throw .ended(now: era)
             case .caller(let proved): caller = proved
             }
             if let seconds = limit(call.operation, caller) { return Self.refusal(until: seconds) }

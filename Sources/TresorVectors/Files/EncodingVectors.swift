@@ -24,6 +24,7 @@ struct EncodingVectors: TestWriter {
         home.addMarks()
         ExportVectors(file: file).addExport()
         ExportVectors(file: file).addNotedStores()
+        ExportVectors(file: file).addKnownServices()
         RecordHomeVectors(file: file).addKeptPacks()
         RecordHomeVectors(file: file).addOutbox()
         return file

@@ -106,4 +106,31 @@ struct ExportVectors: TestWriter {
         refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))
         refuse("a byte behind", "TrailingData", object + [0])
     }
+
+    func addKnownServices() {
+        group("reencode")
+        let audiences = [draw()("one", 32), draw()("two", 32)].sorted { $0.lexicographicallyPrecedes($1) }
+        let server = draw()("server", 32)
+        func known(_ audiences: [Bytes]) -> Bytes {
+            join([preamble("tresora1")] + audiences.map { join($0, server) })
+        }
+        let object = known(audiences)
+        let base = valid(
+            "a service at two addresses", in: ["magic": ascii("tresora1"), "object": object],
+            out: ["object": object])
+        let empty = preamble("tresora1")
+        valid(
+            "no known services", ["EdgeCase"], in: ["magic": ascii("tresora1"), "object": empty],
+            out: ["object": empty])
+        func refuse(_ comment: String, _ flag: String, _ object: Bytes, error: String = "altered") {
+            invalid(comment, flag, error, base: base, in: ["object": object])
+        }
+        refuse("another release", "WrongMagic", object.replacing(at: 7, with: [0x39]), error: "unsupported")
+        refuse("version 2", "WrongVersion", object.replacing(at: 8, with: [2]), error: "unsupported")
+        refuse("suite 2", "WrongSuite", object.replacing(at: 9, with: [2]), error: "unsupported")
+        refuse("audiences that fall", "NonCanonical", known(audiences.reversed()))
+        refuse("one audience twice", "NonCanonical", known([audiences[0], audiences[0]]))
+        refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))
+        refuse("a byte behind", "TrailingData", object + [0])
+    }
 }

@@ -66,22 +66,29 @@ struct ServiceAnswerVectors: TestWriter {
             (18, "store"), (19, "unsupported"),
         ]
         for (code, name) in codes {
-            valid(name, in: ["body": preamble("tresorX1") + [code]], out: ["error": ascii(name)])
+            valid(
+                name, in: ["body": preamble("tresorX1") + [code] + zeros(16)],
+                out: ["error": ascii(name), "era": zeros(16)])
         }
-        let body = preamble("tresorX1") + [13]
-        let base = valid("the base of what is broken", in: ["body": body], out: ["error": ascii("no_access")])
+        let era = draw()("era", 16)
+        let body = preamble("tresorX1") + [13] + era
+        let base = valid(
+            "an era, and the base of what is broken", in: ["body": body],
+            out: ["error": ascii("no_access"), "era": era])
         func refuse(_ comment: String, _ flag: String, _ error: String, _ body: Bytes) {
             invalid(comment, flag, error, base: base, in: ["body": body])
         }
         for code in [0, 2, 10, 12, 15, 20, 64, 130, 255] as [UInt8] {
-            refuse("code \(code)", "NonCanonical", "altered", preamble("tresorX1") + [code])
+            refuse("code \(code)", "NonCanonical", "altered", preamble("tresorX1") + [code] + zeros(16))
         }
         refuse("another release", "WrongMagic", "unsupported", body.replacing(at: 7, with: [0x32]))
         refuse("a page of a proxy", "WrongMagic", "altered", ascii("<html></html>"))
         refuse("version 2", "WrongVersion", "unsupported", body.replacing(at: 8, with: [2]))
         refuse("suite 2", "WrongSuite", "unsupported", body.replacing(at: 9, with: [2]))
         refuse("nothing", "Truncated", "altered", [])
-        refuse("no code", "Truncated", "altered", Bytes(body.dropLast()))
+        refuse("no code", "Truncated", "altered", preamble("tresorX1"))
+        refuse("a code alone", "Truncated", "altered", body.at(0, 11))
+        refuse("a byte is missing", "Truncated", "altered", Bytes(body.dropLast()))
         refuse("a byte behind", "TrailingData", "altered", body + [0])
     }
 
@@ -94,7 +101,8 @@ struct ServiceAnswerVectors: TestWriter {
         ]
         for (name, status, code) in rows {
             valid(
-                name, in: ["error": ascii(name)], out: ["status": u16(status), "body": preamble("tresorX1") + [code]])
+                name, in: ["error": ascii(name)],
+                out: ["status": u16(status), "body": preamble("tresorX1") + [code] + zeros(16)])
         }
     }
 

@@ -317,9 +317,7 @@ struct ServiceMessageVectors: TestWriter {
         message(
             "AccountAnswer", [3] + join((1...6).map { u64($0) }),
             [("state 0", "NonCanonical", [0] + join((1...6).map { u64($0) }))])
-        message(
-            "EndSessionsRequest", u64(1_767_300_000), [("after the last time", "Oversize", u64(latestTime + 1))])
-        edge("EndSessionsRequest", "the last time", u64(latestTime))
+        message("EndSessionsRequest", [])
         message("DeleteAccountRequest", [])
     }
 

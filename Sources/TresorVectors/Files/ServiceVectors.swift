@@ -14,6 +14,7 @@ struct ServiceVectors: TestWriter {
         vectors.addObjects()
         vectors.addServer()
         vectors.addDeviceKey()
+        vectors.addAudiences()
         vectors.addSessions()
         vectors.addSessionFaults()
         vectors.addRequests()
@@ -76,12 +77,28 @@ struct ServiceVectors: TestWriter {
             in: ["device half": Bytes(share.replacing(at: 7, with: [0x39]).prefix(60))])
     }
 
+    private func addAudiences() {
+        group("audience")
+        let addresses: [(String, String, String, UInt16)] = [
+            ("a name", "https", "tresor.example", 443), ("another port", "https", "tresor.example", 8443),
+            ("another name", "https", "tresor.example.org", 443), ("of loopback", "http", "127.0.0.1", 8443),
+            ("an IPv6 address", "https", "[2001:db8::1]", 443), ("the greatest port", "http", "localhost", 65_535),
+            ("the longest name", "https", String(repeating: "a", count: 253), 1),
+        ]
+        for (comment, scheme, host, port) in addresses {
+            valid(
+                comment, in: ["scheme": ascii(scheme), "host": ascii(host), "port": u16(Int(port))],
+                out: ["audience": fixture.audience(scheme, host, port)])
+        }
+    }
+
     private func sessionOut(_ session: Bytes) -> Values {
-        let device = session.at(79, 16)
+        let device = session.at(111, 16)
         return [
-            "kind": session.at(10, 1), "server id": session.at(11, 32), "user": session.at(43, 32),
-            "generation": session.at(75, 4), "device": device == zeros(16) ? [] : device, "key": session.at(95, 32),
-            "since": session.at(127, 8), "until": session.at(135, 8),
+            "kind": session.at(10, 1), "server id": session.at(11, 32), "audience": session.at(43, 32),
+            "user": session.at(75, 32), "generation": session.at(107, 4),
+            "device": device == zeros(16) ? [] : device, "era": session.at(127, 16), "key": session.at(143, 32),
+            "since": session.at(175, 8), "until": session.at(183, 8),
             "session hash": hash("tresor/v1/session-hash", session),
         ]
     }
@@ -97,6 +114,11 @@ struct ServiceVectors: TestWriter {
                 Cast.gwenRenewed.newest.signing.publicKey
             ),
             ("of a device", "Normal", fixture.deviceSession(), fixture.deviceKey.publicKey),
+            ("of a later era", "Normal", fixture.session(era: draw()("era", 16)), signer),
+            (
+                "at another address", "Normal", fixture.session(audience: fixture.audience("http", "localhost", 8443)),
+                signer
+            ),
             ("a second", "EdgeCase", fixture.session(since: 7, until: 7), signer),
             ("a day", "EdgeCase", fixture.session(since: 7, until: 86_407), signer),
             ("the last second", "EdgeCase", fixture.session(since: latestTime, until: latestTime), signer),
@@ -124,12 +146,12 @@ struct ServiceVectors: TestWriter {
         refuse("signed under another label", "CrossTypeSignature", fixture.session(label: "tresor/v1/login-signature"))
         refuse("signed by its own key", "WrongSigner", fixture.session(signer: fixture.sessionKey))
         for (place, what) in [
-            (11, "server"), (43, "user"), (78, "generation"), (79, "device"), (95, "key"),
-            (134, "since"), (142, "until"), (143, "R"), (175, "S"),
+            (11, "server"), (43, "audience"), (75, "user"), (110, "generation"), (111, "device"), (127, "era"),
+            (143, "key"), (182, "since"), (190, "until"), (191, "R"), (223, "S"),
         ] {
             refuse("another \(what)", "WrongSigner", session.flipped(at: place))
         }
-        refuse("S + L", "NonCanonicalS", session.at(0, 143) + EdgeSignature.addingOrder(session.at(143, 64)))
+        refuse("S + L", "NonCanonicalS", session.at(0, 191) + EdgeSignature.addingOrder(session.at(191, 64)))
         invalid(
             "another signer", "WrongSigner", "altered", base: base, in: ["signer": Cast.bert.newest.signing.publicKey])
         let device = fixture.deviceSession()
@@ -202,8 +224,8 @@ struct ServiceVectors: TestWriter {
         }
         refuse("nothing", "Truncated", [])
         refuse("the scheme alone", "Truncated", text.at(0, 7))
-        refuse("one part", "Truncated", text.at(0, 283))
-        refuse("one part and a point", "Truncated", text.at(0, 284))
+        refuse("one part", "Truncated", text.at(0, 347))
+        refuse("one part and a point", "Truncated", text.at(0, 348))
         refuse("a character is missing", "Truncated", Bytes(text.dropLast()))
         refuse("a character more", "TrailingData", text + ascii("A"))
         refuse("padding", "TrailingData", text + ascii("=="))
@@ -212,17 +234,17 @@ struct ServiceVectors: TestWriter {
         refuse("another scheme", "NonCanonical", ascii("Bearer ") + text.dropFirst(7))
         refuse("two blanks", "NonCanonical", ascii("Tresor  ") + text.dropFirst(7))
         refuse("a tab", "NonCanonical", text.replacing(at: 6, with: [9]))
-        refuse("another mark between the parts", "NonCanonical", text.replacing(at: 283, with: ascii(",")))
+        refuse("another mark between the parts", "NonCanonical", text.replacing(at: 347, with: ascii(",")))
         refuse(
             "the parts in the other order", "NonCanonical",
-            text.at(0, 7) + text.at(284, 118) + ascii(".") + text.at(7, 276))
+            text.at(0, 7) + text.at(348, 118) + ascii(".") + text.at(7, 340))
         refuse("the other alphabet", "NonCanonical", text.replacing(at: 50, with: ascii("+")))
         refuse("a character beyond ASCII", "NonCanonical", text.replacing(at: 50, with: [0xc3, 0xa9]))
         refuse("a byte that is no text", "BadUTF8", text.replacing(at: 50, with: [0xff]))
         let digits = ascii("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-        let last = digits.firstIndex(of: text[401]) ?? 0
+        let last = digits.firstIndex(of: text[465]) ?? 0
         for bit in 0..<4 {
-            refuse("unused bit \(bit) is set", "NonCanonical", text.replacing(at: 401, with: [digits[last | 1 << bit]]))
+            refuse("unused bit \(bit) is set", "NonCanonical", text.replacing(at: 465, with: [digits[last | 1 << bit]]))
         }
     }
 
@@ -285,14 +307,19 @@ struct ServiceFixture {
     var deviceKey: SigningPair { SigningPair(seed: derive(draw("share", 32), "tresor/v1/device-sign")) }
     var id: Bytes { draw("id", 16) }
 
+    func audience(_ scheme: String, _ host: String, _ port: UInt16) -> Bytes {
+        func vector8(_ text: String) -> Bytes { [UInt8(truncatingIfNeeded: text.utf8.count)] + ascii(text) }
+        return hash("tresor/v1/audience", join(vector8(scheme), vector8(host), u16(Int(port))))
+    }
+
     func session(
         of person: Person = Cast.anna, kind: UInt8 = 1, generation: Int = 0, device: Bytes = zeros(16),
-        since: UInt64 = 1_767_300_000, until: UInt64 = 1_767_303_600, signer: SigningPair? = nil,
-        label: String = "tresor/v1/session-signature"
+        audience: Bytes? = nil, era: Bytes = zeros(16), since: UInt64 = 1_767_300_000, until: UInt64 = 1_767_303_600,
+        signer: SigningPair? = nil, label: String = "tresor/v1/session-signature"
     ) -> Bytes {
         let signed = join(
-            preamble("tresorT1"), [kind], serverID, person.user, u32(generation), device, sessionKey.publicKey,
-            u64(since), u64(until))
+            preamble("tresorT1"), [kind], serverID, audience ?? self.audience("https", "tresor.example", 443),
+            person.user, u32(generation), device, era, sessionKey.publicKey, u64(since), u64(until))
         return signed + (signer ?? person.generations[0].signing).sign(label, signed)
     }
 

@@ -4,8 +4,9 @@ import Foundation
 import TestSupport
 
 /// The verbs of the operator of a service: `server WORDS` runs `tresor-server` to its end, `serve WORDS` lets it serve
-/// from now on, and `stop` ends that gracefully. Everybody uses the service while it serves. `sql FILE STATEMENT` is the
-/// operator's hand in its database.
+/// from now on, on the port `$PORT`, and `stop` ends that gracefully. Everybody uses the service while it serves. After
+/// `relay`, they dial somebody else, who passes everything on to it. `sql FILE STATEMENT` is the operator's hand in its
+/// database.
 extension ScriptRunner {
     func operate(_ verb: String, _ operands: [String], isNegated: Bool) throws -> Bool {
         switch verb {
@@ -17,10 +18,19 @@ extension ScriptRunner {
             guard service == nil else { throw ScriptFailure("a service runs already") }
             let started = try Service(operands, environment: environment, directory: work)
             service = started
-            environment["TRESOR_STORE"] = "http://127.0.0.1:\(try started.port())"
+            let port = try started.port()
+            variables["PORT"] = String(port)
+            environment["TRESOR_STORE"] = "http://127.0.0.1:\(port)"
+        case "relay" where !isNegated:
+            guard let service, relay == nil else { throw ScriptFailure("no service runs, or a relay does already") }
+            let started = try CuttingRelay(to: service.port())
+            relay = started
+            environment["TRESOR_STORE"] = "http://127.0.0.1:\(started.port)"
         case "stop" where !isNegated:
             guard let running = service else { throw ScriptFailure("no service runs") }
             service = nil
+            relay?.stop()
+            relay = nil
             try running.stop()
         case "sql" where !isNegated:
             guard operands.count == 2 else { throw ScriptFailure("sql takes a database and a statement") }
@@ -45,7 +55,7 @@ final class Service {
 
     init(_ words: [String], environment: [String: String], directory: URL) throws {
         child = ChildProcess(
-            arguments: ["run"] + words + ["--listen", "127.0.0.1:0"], environment: environment,
+            arguments: ["run", "--listen", "127.0.0.1:0"] + words, environment: environment,
             directory: directory.path)
         said = directory.appendingPathComponent("service-\(UUID()).log")
         process = try child.spawn(Self.program, output: "/dev/null", error: said.path)

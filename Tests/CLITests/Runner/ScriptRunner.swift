@@ -24,6 +24,8 @@ final class ScriptRunner {
     var locked: AnyObject?
     /// The service that people of the script use, if one runs.
     var service: Service?
+    /// Somebody between the people and the service.
+    var relay: CuttingRelay?
 
     init(_ script: Script) throws {
         self.script = script

@@ -126,9 +126,11 @@
             self.isSecure = isSecure
             bench = try await Bench()
             files = isSecure ? try await CertificateFiles.make("localhost") : nil
+            relay = try CuttingRelay()
             server = try await RunningWire(
-                SourceChanger(service: bench.service), certificates: try files?.certificates)
-            relay = try CuttingRelay(to: server.port)
+                SourceChanger(service: bench.service), names: ["localhost:\(relay.port)"],
+                certificates: try files?.certificates)
+            relay.pass(to: server.port)
             other = try await Bench()
             store = SignedStore(other)
             let cast = PreviewCast(store: store, clock: other.clock)
@@ -272,7 +274,8 @@
             let source = (0..<16).map { _ in UInt8.random(in: 0...255) }
             return await service.answer(
                 ServiceCall(
-                    operation: call.operation, body: call.body, authorization: call.authorization, source: source))
+                    operation: call.operation, body: call.body, authorization: call.authorization, source: source,
+                    audiences: call.audiences))
         }
 
         func isHealthy() async -> Bool { await service.isHealthy() }
@@ -294,7 +297,8 @@
             self.log = log
             report = Report(logsSources: true) { log.add($0) }
             server = try await WireServer(
-                handler: handler, address: address, names: names, certificates: certificates, report: report
+                handler: handler, address: address, names: names.compactMap { HostName($0) },
+                certificates: certificates, report: report
             ).start()
         }
 

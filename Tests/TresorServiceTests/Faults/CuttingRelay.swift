@@ -56,12 +56,13 @@ final class CuttingRelay: Sendable {
 
     let port: Int
     private let listener: Int32
-    private let target: Int
+    /// The port of the server on 127.0.0.1; 0 for none yet.
+    private let target: Mutex<Int>
     private let state = Mutex(State())
 
-    /// - Parameter target: the port of the server on 127.0.0.1.
-    init(to target: Int) throws {
-        self.target = target
+    /// - Parameter target: the port of the server on 127.0.0.1; 0 for one that begins after the relay, and knows its port.
+    init(to target: Int = 0) throws {
+        self.target = Mutex(target)
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = loopback(0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -90,6 +91,9 @@ final class CuttingRelay: Sendable {
         }
     }
 
+    /// Passes on to a server from now on.
+    func pass(to port: Int) { target.withLock { $0 = port } }
+
     /// Accepts nothing more. The thread that accepts closes the listener.
     func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
@@ -115,7 +119,7 @@ final class CuttingRelay: Sendable {
             defer { if state.cut?.isOfEach == false { state.cut = nil } }
             return state.cut
         }
-        let server = connected(to: target)
+        let server = connected(to: target.withLock { $0 })
         guard server >= 0 else {
             close(client)
             return

@@ -27,6 +27,8 @@
         private let cluster: PostgresCluster?
         private let store: String
         private let arguments: [String]
+        /// What `tresor-server run` is told more.
+        private let running: [String]
         private(set) var port: Int
         private var server: ServerProcess?
         /// How often each was killed.
@@ -34,9 +36,12 @@
 
         /// Makes a service that knows these people.
         ///
-        /// - Parameter policy: arguments of `tresor-server init` that say more.
-        init(_ kind: EngineKind, people: [Identity], policy: [String] = []) async throws {
+        /// - Parameters:
+        ///   - policy: arguments of `tresor-server init` that say more.
+        ///   - names: hosts and ports under which clients know it, beside its own.
+        init(_ kind: EngineKind, people: [Identity], policy: [String] = [], names: [String] = []) async throws {
             site = try Site()
+            running = names.flatMap { ["--name", $0] } + ["--quota-requests", "1000000"]
             switch kind {
             case .sqlite:
                 cluster = nil
@@ -105,7 +110,7 @@
             let end = ContinuousClock.now + .seconds(120)
             while ContinuousClock.now < end {
                 let server = try ServerProcess(
-                    ["run"] + arguments + ["--listen", "127.0.0.1:\(port)", "--quota-requests", "1000000"])
+                    ["run"] + arguments + ["--listen", "127.0.0.1:\(port)"] + running)
                 self.server = server
                 if await server.port() != nil { return }
                 if kills.isEmpty { port = Int.random(in: 20_000..<32_000) }

@@ -9,9 +9,11 @@
     @Suite struct RegistrationKillTests {
         /// The same command, run again, goes on. It makes one account, and its kit opens.
         @Test func A121_aRegistrationThatWasKilledIsGoneOnWith() async throws {
-            let service = try await KilledService(.sqlite, people: [], policy: ["--registration", "open"])
-            let relay = try CuttingRelay(to: service.port)
+            let relay = try CuttingRelay()
             defer { relay.stop() }
+            let service = try await KilledService(
+                .sqlite, people: [], policy: ["--registration", "open"], names: ["127.0.0.1:\(relay.port)"])
+            relay.pass(to: service.port)
             let site = try Site()
             let first = try Applicant("person 0", before: relay, in: site)
             try await first.makeKeys()

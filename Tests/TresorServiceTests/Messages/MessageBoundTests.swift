@@ -134,7 +134,6 @@ import TresorCrypto
         #expect(Self.isRead(NewsRequest(cursor: bytes(64), seconds: 55)))
         #expect(!Self.isRead(NewsRequest(cursor: bytes(65), seconds: 55)))
         #expect(!Self.isRead(NewsRequest(cursor: [], seconds: 56)))
-        #expect(!Self.isRead(EndSessionsRequest(time: Format.latestTime + 1)))
     }
 
     @Test func whatBelongsTogetherIsThereTogether() throws {

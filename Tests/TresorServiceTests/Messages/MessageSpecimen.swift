@@ -101,7 +101,7 @@ struct MessageSpecimen: Sendable, CustomStringConvertible {
                 AccountAnswer(
                     state: .active, revision: 1, tresors: 2, bytes: 3, maximumTresors: 4, maximumBytes: 5,
                     maximumEntries: 6)),
-            MessageSpecimen(EndSessionsRequest(time: Format.latestTime)), MessageSpecimen(DeleteAccountRequest()),
+            MessageSpecimen(EndSessionsRequest()), MessageSpecimen(DeleteAccountRequest()),
             MessageSpecimen(InviteRequest(hash: digest(1), label: label, until: 9)),
             MessageSpecimen(InboxRequest(after: digest(1))),
             MessageSpecimen(InboxAnswer(cases: [waiting, waiting], more: true)),

@@ -20,9 +20,9 @@ import TresorCrypto
         for row in Self.errors {
             let refusal = Refusal(row.error)
             #expect(refusal.status.rawValue == row.status, "\(row.error)")
-            #expect(refusal.body == Array("tresorX1".utf8) + [1, 1, row.code], "\(row.error)")
+            #expect(refusal.body == Array("tresorX1".utf8) + [1, 1, row.code] + Era.first.bytes, "\(row.error)")
             #expect(refusal.body.count == Refusal.byteCount)
-            #expect(try Refusal.error(refusal.body) == row.read, "\(row.error)")
+            #expect(try Refusal.read(refusal.body).error == row.read, "\(row.error)")
         }
     }
 
@@ -32,20 +32,37 @@ import TresorCrypto
         #expect(Refusal(.unauthorized, .noAccess).body == Refusal.forbidden.body)
     }
 
+    @Test func anEndedSessionIsToldTheEra() throws {
+        let era = try Era.first.next()
+        let refusal = Refusal.ended(now: era)
+        #expect(refusal.status == .unauthorized)
+        let read = try Refusal.read(refusal.body)
+        #expect(read.error == .noAccess && read.era == era)
+    }
+
+    @Test func theNextEraIsGreaterAndDrawn() throws {
+        let eras = try [Era.first.next(), Era.first.next()]
+        #expect(eras[0] != eras[1])
+        #expect(eras.allSatisfy { $0.bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 1]) && $0.bytes.count == Era.byteCount })
+        let carried = try #require(Era([0, 0, 0, 0, 0, 0, 0, 255] + [UInt8](repeating: 255, count: 8)))
+        #expect(try carried.next().bytes.starts(with: [0, 0, 0, 0, 0, 0, 1, 0]))
+        #expect(Era([1]) == nil)
+    }
+
     @Test func anotherBodyIsNoRefusal() {
         func refused(_ body: [UInt8], _ error: TresorError) {
-            #expect(throws: error, "\(body)") { try Refusal.error(body) }
+            #expect(throws: error, "\(body)") { _ = try Refusal.read(body) }
         }
         let body = Refusal.forbidden.body
         for count in body.indices { refused(Array(body[..<count]), .altered) }
         refused(body + [0], .altered)
-        refused(Array("tresorX2".utf8) + [1, 1, 13], .unsupported)
-        refused(Array("TresorX1".utf8) + [1, 1, 13], .altered)
-        refused(Array("tresorX1".utf8) + [2, 1, 13], .unsupported)
-        refused(Array("tresorX1".utf8) + [1, 2, 13], .unsupported)
+        refused(Array("tresorX2".utf8) + [1, 1, 13] + Era.first.bytes, .unsupported)
+        refused(Array("TresorX1".utf8) + [1, 1, 13] + Era.first.bytes, .altered)
+        refused(Array("tresorX1".utf8) + [2, 1, 13] + Era.first.bytes, .unsupported)
+        refused(Array("tresorX1".utf8) + [1, 2, 13] + Era.first.bytes, .unsupported)
         let known: Set<UInt8> = [1, 11, 13, 14, 16, 17, 18, 19]
         for code in UInt8.min...UInt8.max where !known.contains(code) {
-            refused(Array("tresorX1".utf8) + [1, 1, code], .altered)
+            refused(Array("tresorX1".utf8) + [1, 1, code] + Era.first.bytes, .altered)
         }
     }
 

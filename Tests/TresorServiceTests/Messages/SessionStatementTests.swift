@@ -112,7 +112,7 @@ import TresorCrypto
     @Test func anAuthorizationHasOneText() throws {
         let key = try Self.key(of: MessageSpecimen.identity())
         let text = try key.authorization(for: .card, body: [], id: Self.id, time: 2000).text
-        #expect(text.utf8.count == 7 + 276 + 1 + 118)
+        #expect(text.utf8.count == 7 + 340 + 1 + 118)
         #expect(try Authorization(text).text == text)
         func refused(_ text: String, _ error: TresorError = .altered) {
             #expect(throws: error, "\(text)") { try Authorization(text) }

@@ -20,7 +20,7 @@
             case 1: .device(user, key: hash)
             case 2: .card(user, generation: .max, card: hash)
             case 3: .invitation(hash)
-            case 4: .sessions(user, before: .max)
+            case 4: .sessions(user, until: Era([UInt8](repeating: 4, count: Era.byteCount)) ?? .first)
             default: .account(user)
             }
         }

@@ -15,11 +15,14 @@ import TresorTesting
 final class CommandStage<Handler: ServiceHandler>: Sendable {
     let handler: Handler
     let clock: FixedClock
+    /// The seconds by which the clock of the service is ahead.
+    private let lead: UInt64
     private let directory: URL
 
-    init(before handler: Handler, clock: FixedClock) throws {
+    init(before handler: Handler, clock: FixedClock, lead: UInt64 = 0) throws {
         self.handler = handler
         self.clock = clock
+        self.lead = lead
         directory = FileManager.default.temporaryDirectory.appending(path: "tresor-remote-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
@@ -36,8 +39,9 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
     }
 
     /// A process of its own, as far as the service can tell.
-    func store() -> HTTPStore {
-        HTTPStore(ServiceClient(over: LoopbackTransport(into: handler, clock: clock.read), clock: clock.read))
+    func store(report: ServiceReport = ServiceReport()) -> HTTPStore {
+        let transport = LoopbackTransport(into: handler, clock: { [clock, lead] in clock.now + lead })
+        return HTTPStore(ServiceClient(over: transport, report: report, clock: clock.read))
     }
 
     /// Makes the home of a person whom the service knows, or lets publish a card. Their device opens it.
@@ -129,7 +133,7 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
         var surroundings = Surroundings()
         surroundings.output = Channel(descriptor: descriptors[0], name: "standard output")
         surroundings.error = Channel(descriptor: descriptors[1], name: "standard error")
-        surroundings.openService = { [self] (_, _, _) throws(CommandFailure) in store() }
+        surroundings.openService = { [self] (_, report, _) throws(CommandFailure) in store(report: report) }
         surroundings.now = clock.read
         var places = ["--home", path(name), "--batch"]
         if !words.contains("--store") { places += ["--store", "https://tresor.example"] }

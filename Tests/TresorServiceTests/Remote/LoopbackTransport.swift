@@ -20,6 +20,7 @@ final class LoopbackTransport: Transport {
         case answering(TransportAnswer)
     }
 
+    let audience = Audience.ofTests
     private let handler: any ServiceHandler
     private let clock: @Sendable () -> UInt64
     /// Chooses the fate of the exchange with a number, counted from 0; `nil` for none.
@@ -54,7 +55,9 @@ final class LoopbackTransport: Transport {
             let operation = ServiceOperation(rawValue: String(request.target.dropFirst(4)))
         else { throw .foreign }
         let reply = await handler.answer(
-            ServiceCall(operation: operation, body: request.body, authorization: request.authorization, source: []))
+            ServiceCall(
+                operation: operation, body: request.body, authorization: request.authorization, source: [],
+                audiences: [audience]))
         if fault != nil { throw .broken }
         return TransportAnswer(
             status: reply.status, isOfService: true, date: clock(), retryAfter: reply.retryAfter, body: reply.body)

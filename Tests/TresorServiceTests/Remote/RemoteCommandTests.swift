@@ -21,6 +21,32 @@ import TresorTesting
         return try Stage(before: try OpenHandler(MemoryStore(), clock: clock.read), clock: clock)
     }
 
+    /// A service whose clock is ahead.
+    private func stage(ahead lead: UInt64) throws -> Stage {
+        let clock = FixedClock()
+        let handler = try OpenHandler(MemoryStore(), clock: { clock.now + lead })
+        return try Stage(before: handler, clock: clock, lead: lead)
+    }
+
+    @Test func A236_aPersonIsToldThatTheServiceDatesTheirRequests() async throws {
+        let stage = try stage(ahead: 600)
+        _ = try await person("anna", on: stage)
+        let told = try await stage.messages(0, as: "anna", "list")
+        #expect(told.contains("this clock says \(Timestamp(seconds: stage.clock.now).rfc3339), that of the service at"))
+        #expect(
+            told.contains("\(Timestamp(seconds: stage.clock.now + 600).rfc3339); requests are dated by the service"))
+        #expect(told.split(separator: "\n").count { $0.contains("this clock says") } == 1)
+    }
+
+    @Test func A236_aServiceThatIsFarOffIsToldWithBothClocks() async throws {
+        let stage = try stage(ahead: 901)
+        try await stage.keygen("cara")
+        let told = try await stage.failure(1, as: "cara", "register", "--no-login")
+        #expect(told.contains("this clock says \(Timestamp(seconds: stage.clock.now).rfc3339), that of the service at"))
+        #expect(
+            told.contains("\(Timestamp(seconds: stage.clock.now + 901).rfc3339): they are more than 15 minutes apart"))
+    }
+
     /// Makes a person whom the service knows.
     private func person(_ handle: String, on stage: Stage) async throws -> Session {
         try await stage.settle(try Identity.make(handle: Name(typed: handle), time: stage.clock.now))

@@ -19,7 +19,11 @@ final class RemoteStage: Sendable {
 
     private final class Pauses: Sendable {
         let all = Mutex<[Duration]>([])
+        let notices = Mutex<[ServiceNotice]>([])
     }
+
+    /// What the person was told.
+    var told: [ServiceNotice] { pauses.notices.withLock { $0 } }
 
     /// The pauses before requests were sent again.
     var waited: [Duration] { pauses.all.withLock { $0 } }
@@ -40,22 +44,28 @@ final class RemoteStage: Sendable {
         identity = try Identity.make(handle: Name(typed: "anna"), time: Self.time)
         store = HTTPStore(
             ServiceClient(
-                over: transport, expecting: server, clock: { Self.time },
-                pause: { pause in pauses.all.withLock { $0.append(pause) } }, steadyClock: { .zero }))
+                over: transport, expecting: server,
+                report: ServiceReport(notice: { notice in pauses.notices.withLock { $0.append(notice) } }),
+                clock: { Self.time }, pause: { pause in pauses.all.withLock { $0.append(pause) } },
+                steadyClock: { .zero }))
     }
 
     /// Makes calls in the name of the person.
+    ///
+    /// - Parameter home: the home of the person; `nil` for none.
     func asAnna<Answer>(
-        _ calls: (HTTPStore) async throws(TresorError) -> Answer
+        from home: (any Home)? = nil, _ calls: (HTTPStore) async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
         let store = store
-        return try await Speaker.person(identity).call { () async throws(TresorError) in try await calls(store) }
+        return try await Speaker.person(identity).call(from: home) { () async throws(TresorError) in
+            try await calls(store)
+        }
     }
 
     /// Stores the chain of the person.
-    func publish() async throws(TresorError) -> StoreOutcome {
+    func publish(from home: (any Home)? = nil) async throws(TresorError) -> StoreOutcome {
         let chain = identity.chain
-        return try await asAnna { (store) async throws(TresorError) in
+        return try await asAnna(from: home) { (store) async throws(TresorError) in
             try await store.putCard(
                 chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: nil)
         }
@@ -64,12 +74,13 @@ final class RemoteStage: Sendable {
 
 /// An answer that is not done.
 func refused(
-    _ status: Int, _ error: TresorError, retryAfter: UInt32? = nil, isOfService: Bool = true
+    _ status: Int, _ error: TresorError, date: UInt64? = nil, era: Era = .first, retryAfter: UInt32? = nil,
+    isOfService: Bool = true
 ) -> LoopbackTransport.Fault {
     .answering(
         TransportAnswer(
-            status: status, isOfService: isOfService, date: nil, retryAfter: retryAfter,
-            body: Refusal(.invalid, error).body))
+            status: status, isOfService: isOfService, date: date, retryAfter: retryAfter,
+            body: Refusal(.invalid, error, era: era).body))
 }
 
 /// The error of a call, or `nil`.

@@ -3,6 +3,7 @@
 import Testing
 import TresorCore
 import TresorCrypto
+import TresorTesting
 
 @testable import TresorRemote
 
@@ -152,7 +153,7 @@ import TresorCrypto
         #expect(stage.transport.sent.count == 2)
     }
 
-    @Test(arguments: [-86_400, 86_400] as [Int64])
+    @Test(arguments: [-900, -301, 301, 900] as [Int64])
     func aClockThatIsOffIsMendedOnce(_ lead: Int64) async throws {
         let stage = try RemoteStage(lead: lead)
         #expect(try await stage.publish() == .done)
@@ -161,11 +162,87 @@ import TresorCrypto
         #expect(stage.transport.sent.count == 4)
         let times = try stage.transport.sent.compactMap(\.authorization).map { try Authorization($0).time }
         #expect(times.map { Int64($0) - Int64(RemoteStage.time) } == [0, lead, lead])
+        let service = UInt64(Int64(RemoteStage.time) + lead)
+        #expect(stage.told == [.clockOff(own: RemoteStage.time, service: service)])
+    }
+
+    @Test(arguments: [-901, 901, 31_536_000] as [Int64])
+    func A236_aClockThatIsFarOffIsNotTaken(_ lead: Int64) async throws {
+        let stage = try RemoteStage(lead: lead)
+        #expect(await errorOf { _ = try await stage.publish() } == .failed(.serviceClock))
+        let times = try stage.transport.sent.compactMap(\.authorization).map { try Authorization($0).time }
+        #expect(times == [RemoteStage.time])
+        let service = UInt64(Int64(RemoteStage.time) + lead)
+        #expect(stage.told == [.clockFarOff(own: RemoteStage.time, service: service)])
+    }
+
+    /// Whoever answers cannot lead a client on in steps.
+    @Test func A236_aClockIsTakenOnce() async throws {
+        let time = RemoteStage.time
+        let stage = try RemoteStage(fault: { refusedAhead($0, from: time) })
+        for _ in 0..<3 { #expect(await errorOf { _ = try await stage.publish() } == .noAccess) }
+        let times = try stage.transport.sent.compactMap(\.authorization).map { try Authorization($0).time }
+        #expect(times.first == time && times.dropFirst().allSatisfy { $0 == time + 800 })
+        #expect(stage.told == [.clockOff(own: time, service: time + 800)])
+    }
+
+    /// A refusal dated 800 seconds later than the one before.
+    private func refusedAhead(_ number: Int, from time: UInt64) -> LoopbackTransport.Fault? {
+        number == 0 ? nil : refused(401, .noAccess, date: time + UInt64(number) * 800)
+    }
+
+    @Test func A236_theEraOfARefusalIsThatOfTheNextSession() async throws {
+        let era = try Era.first.next()
+        let stage = try RemoteStage(fault: { $0 == 1 ? refused(401, .noAccess, era: era) : nil })
+        let device = try DeviceID.random()
+        let (store, chain) = (stage.store, stage.identity.chain)
+        for _ in 0..<2 {
+            let outcome = try await Speaker.person(stage.identity, device: { device }).call {
+                () async throws(TresorError) in
+                try await store.putCard(chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: nil)
+            }
+            #expect(outcome == .done)
+        }
+        let statements = try stage.transport.sent.compactMap(\.authorization).map { try Authorization($0).statement }
+        #expect(statements.map(\.era) == [.first, era, era])
+        // The device was not what the service refused.
+        #expect(statements.map(\.device) == [device, device, device])
+    }
+
+    @Test func A235_aSessionNamesTheAddressThatIsDialled() async throws {
+        let stage = try RemoteStage()
+        _ = try await stage.publish()
+        let statements = try stage.transport.sent.compactMap(\.authorization).map { try Authorization($0).statement }
+        #expect(try statements.map(\.audience) == [Audience.ofTests.hash()])
+        let addresses: [(text: String, audience: Audience)] = [
+            ("https://Tresor.Example", .ofTests), ("https://tresor.example:443/", .ofTests),
+            ("https://tresor.example:8443", Audience(isSecure: true, host: "tresor.example", port: 8443)),
+            ("http://127.0.0.1", Audience(isSecure: false, host: "127.0.0.1", port: 80)),
+            ("https://[2001:DB8::1]", Audience(isSecure: true, host: "[2001:db8::1]", port: 443)),
+        ]
+        for address in addresses {
+            #expect(try ServiceAddress(address.text).audience == address.audience, "\(address.text)")
+        }
+    }
+
+    @Test func A235_anotherServiceAtAnAddressIsRefusedBeforeAnythingIsSigned() async throws {
+        let home = MemoryHome()
+        let stage = try RemoteStage()
+        #expect(try await stage.publish(from: home) == .done)
+        #expect(try await stage.publish(from: home) == .done)
+        let other = try RemoteStage(expecting: try BLAKE2b.hash(.userID, [9]))
+        #expect(await errorOf { _ = try await other.publish(from: home) } == .altered)
+        #expect(other.transport.sent.isEmpty)
+        #expect(other.told == [.otherService])
+        // The person says that it is another one.
+        try KnownServices.forget(Audience.ofTests.hash(), in: home)
+        #expect(await errorOf { _ = try await other.publish(from: home) } == .noAccess)
+        #expect(await errorOf { _ = try await RemoteStage().publish(from: home) } == .altered)
     }
 
     /// The clock is off, and the device was removed: both show one after the other, and both are mended.
     @Test func aClockThatIsOffHidesNoRemovedDevice() async throws {
-        let stage = try RemoteStage(lead: 86_400, fault: { $0 == 2 ? refused(401, .noAccess) : nil })
+        let stage = try RemoteStage(lead: 900, fault: { $0 == 2 ? refused(401, .noAccess) : nil })
         let device = try DeviceID.random()
         let (store, chain) = (stage.store, stage.identity.chain)
         let outcome = try await Speaker.person(stage.identity, device: { device }).call {

@@ -17,7 +17,7 @@
         init(of bench: Bench) async throws {
             let found = try await bench.engine.read { (transaction) throws(TresorError) in
                 try transaction.rows(of: [
-                    SQL("SELECT account, state, chain, generation, sign_key, sessions_since, invitation FROM accounts"),
+                    SQL("SELECT account, state, chain, generation, sign_key, era, invitation FROM accounts"),
                     SQL("SELECT account, device, share, device_key FROM server_shares"),
                     SQL("SELECT hash, label, until, account FROM invitations"),
                 ])
@@ -37,7 +37,7 @@
                 + accounts.map { row in
                     SQL(
                         """
-                        UPDATE accounts SET state = $2, chain = $3, generation = $4, sign_key = $5, sessions_since = $6,
+                        UPDATE accounts SET state = $2, chain = $3, generation = $4, sign_key = $5, era = $6,
                         invitation = $7, awaited = NULL, awaited_card = NULL WHERE account = $1
                         """, row.values)
                 }

@@ -61,11 +61,24 @@
             try signer(try Identity.make(handle: try Name(typed: handle), time: clock.now))
         }
 
-        func signer(_ identity: Identity, device: DeviceID? = nil) throws -> Signer {
+        func signer(_ identity: Identity, device: DeviceID? = nil, in era: Era = .first) throws -> Signer {
             Signer(
                 service: service, clock: clock, identity: identity,
                 key: try SessionKey(
-                    of: identity, device: device, server: service.id, since: clock.now, duration: 3_600))
+                    of: identity, device: device, server: service.id, era: era, since: clock.now, duration: 3_600))
+        }
+
+        /// The era of an account.
+        func era(of user: UserID) async throws -> Era {
+            let rows = try await engine.read(
+                SQL("SELECT era FROM accounts WHERE account = $1", [.digest(user.digest)]))
+            guard let bytes = try rows.first?.bytes(0), let era = Era(bytes) else { throw TresorError.notFound }
+            return era
+        }
+
+        /// The same person in a session of the era in which their account is.
+        func renewed(_ signer: Signer) async throws -> Signer {
+            try await self.signer(signer.identity, in: era(of: signer.user)).at(signer.service)
         }
 
         /// Somebody with an active account, where everybody may register.

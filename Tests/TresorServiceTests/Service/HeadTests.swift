@@ -72,9 +72,10 @@
             bench.clock.now += 301
             #expect(await Self.verdict(late, by: bench.service) == .refused(401))
             let later = try bench.signer(anna.identity)
-            _ = try await later.ask(EndSessionsRequest(time: bench.clock.now))
+            _ = try await later.ask(EndSessionsRequest())
             #expect(await Self.verdict(try Self.head(of: anna), by: bench.service) == .refused(401))
-            #expect(await Self.verdict(try Self.head(of: later), by: bench.service) == .proved)
+            let renewed = try await bench.renewed(later)
+            #expect(await Self.verdict(try Self.head(of: renewed), by: bench.service) == .proved)
         }
 
         /// The chain of a newcomer, or of new keys, stands in the body.

@@ -130,7 +130,7 @@
             case .register: return signer.registration().bytes
             case .finish: return try signer.finishing().bytes
             case .account: return AccountRequest().bytes
-            case .endSessions: return EndSessionsRequest(time: 1).bytes
+            case .endSessions: return EndSessionsRequest().bytes
             case .inbox: return InboxRequest(after: .zero).bytes
             case .admit:
                 return AdmitRequest(

@@ -91,14 +91,87 @@
             #expect(await other.answer(try anna.call(AccountRequest())).status == 200)
             bench.clock.now += 10
             let later = try bench.signer(anna.identity)
-            let ending = try later.call(EndSessionsRequest(time: bench.clock.now))
-            #expect(await bench.service.answer(ending).status == 200)
-            #expect(await other.answer(try anna.call(AccountRequest())) == .unauthorized)
-            #expect(try await later.reply(AccountRequest()).status == 200)
-            // An earlier time ends nothing more and lets nobody back; one in the future would shut everybody out.
-            #expect(try await later.reply(EndSessionsRequest(time: 1)).status == 200)
-            #expect(try await anna.reply(AccountRequest()) == .unauthorized)
-            #expect(try await later.reply(EndSessionsRequest(time: bench.clock.now + 301)).status == 400)
+            let ending = try later.call(EndSessionsRequest())
+            let ended = await bench.service.answer(ending)
+            #expect(ended.status == 200)
+            let now = try await bench.era(of: anna.user)
+            #expect(await other.answer(try anna.call(AccountRequest())) == ServiceReply(.ended(now: now)))
+            #expect(try await later.reply(AccountRequest()) == ServiceReply(.ended(now: now)))
+            // The answer to the request that ended its own session is kept.
+            #expect(await bench.service.answer(ending) == ended)
+            #expect(try await bench.renewed(anna).reply(AccountRequest()).status == 200)
+        }
+
+        @Test func A236_theEndOfSessionsReachesThoseOfLater() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            // Dated ahead, as somebody in between could have had it.
+            bench.clock.now += 250
+            let ahead = try bench.signer(anna.identity)
+            bench.clock.now -= 250
+            #expect(try await ahead.reply(AccountRequest()).status == 200)
+            _ = try await anna.ask(EndSessionsRequest())
+            bench.clock.now += 250
+            #expect(try await ahead.reply(AccountRequest()).status == 401)
+            // Nobody signs for an era before it begins: the next one is drawn.
+            let first = try await bench.era(of: anna.user)
+            _ = try await bench.renewed(anna).ask(EndSessionsRequest())
+            let second = try await bench.era(of: anna.user)
+            #expect(first.bytes.lexicographicallyPrecedes(second.bytes))
+            #expect(second.bytes.suffix(8) != first.bytes.suffix(8))
+            let former = try bench.signer(anna.identity, in: first)
+            #expect(try await former.reply(AccountRequest()) == ServiceReply(.ended(now: second)))
+        }
+
+        @Test func A236_nobodyElseLearnsAnEra() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let eve = try await bench.person("eve")
+            _ = try await anna.ask(EndSessionsRequest())
+            let good = anna.key.statement
+            let forged = try SessionStatement(
+                kind: .identity, server: good.server, user: anna.user, generation: 0, device: nil,
+                key: eve.key.statement.key, since: good.since, until: good.until
+            ) { (label, bytes) throws(TresorError) in try eve.identity.sign(label, bytes) }
+            let signed = try eve.key.authorization(for: .account, body: [], id: randomBytes(16), time: bench.clock.now)
+            let text = Authorization(statement: forged, id: signed.id, time: signed.time, signature: signed.signature)
+                .text
+            let call = ServiceCall(operation: .account, body: [], authorization: text, source: [])
+            #expect(await bench.service.answer(call) == .unauthorized)
+            #expect(try await eve.reply(AccountRequest()).status == 200)
+        }
+
+        @Test func A235_aSessionForAnotherAddressIsRefused() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let others = [
+                Audience(isSecure: false, host: "tresor.example", port: 443),
+                Audience(isSecure: true, host: "relay.example", port: 443),
+                Audience(isSecure: true, host: "tresor.example", port: 8443),
+            ]
+            for other in others {
+                let key = try SessionKey(
+                    of: anna.identity, device: nil, server: bench.service.id, audience: other.hash(),
+                    since: bench.clock.now, duration: 3_600)
+                let relayed = Signer(service: bench.service, clock: bench.clock, identity: anna.identity, key: key)
+                #expect(try await relayed.reply(AccountRequest()) == .unauthorized)
+                // Nor does a head of it prove itself.
+                let head = ServiceHead(
+                    operation: .append, bodyByteCount: 1 << 20,
+                    authorization: try relayed.call(.append, []).authorization, source: [])
+                await #expect(throws: Refusal.unauthorized) { _ = try await bench.service.proves(head) }
+                // It is good at a service with that address.
+                let call = try relayed.call(AccountRequest())
+                let there = ServiceCall(
+                    operation: call.operation, body: call.body, authorization: call.authorization, source: [],
+                    audiences: [.ofTests, other])
+                #expect(await bench.service.answer(there).status == 200)
+            }
+            let call = try anna.call(AccountRequest())
+            let nowhere = ServiceCall(
+                operation: call.operation, body: call.body, authorization: call.authorization, source: [], audiences: []
+            )
+            #expect(await bench.service.answer(nowhere) == .unauthorized)
         }
 
         @Test func aNewGenerationPublishesItselfAndEndsTheOldOne() async throws {

@@ -78,8 +78,9 @@
             func room(_ authorization: String?) async throws -> SharedBudget {
                 let head = AcceptedHead(
                     route: .operation(.append), bodyByteCount: 64 << 10, authorization: authorization,
-                    forwardedFor: nil, closes: false)
-                return try await responder.room(for: head, from: [192, 0, 2, 1])
+                    host: "localhost",
+                    ports: [], forwardedFor: nil, closes: false)
+                return try await responder.room(for: head, from: [192, 0, 2, 1], to: [])
             }
             let strangers = try await room(nil)
             var count = 0

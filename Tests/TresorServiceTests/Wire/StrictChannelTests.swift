@@ -34,7 +34,7 @@
         /// A refusal has the body of 11 bytes, one length, the type, the time, and ends the connection.
         private func expectRefusal(_ answer: Answer, _ name: String) {
             #expect(answer.isWhole, "\(name)")
-            #expect(throws: Never.self, "\(name)") { try Refusal.error(answer.body) }
+            #expect(throws: Never.self, "\(name)") { try Refusal.read(answer.body).error }
             #expect(answer.headers["content-type"] == "application/vnd.tresor", "\(name)")
             #expect(answer.headers["connection"] == "close", "\(name)")
             #expect(answer.headers["date"]?.hasSuffix(" GMT") == true, "\(name)")
@@ -67,16 +67,55 @@
                 "[::1]:443",
             ])
         func knowsItsNames(host: String) async throws {
-            let rule = HeadRule.service(names: ["Tresor.example"])
+            let rule = HeadRule.service(named: "Tresor.example")
             let head = [("Host", host), ("Content-Length", "0"), ("Content-Type", "application/vnd.tresor")]
             #expect(throws: Never.self) {
                 try rule.accept(.init(version: .http1_1, method: .POST, uri: "/v1/card", headers: .init(head)))
             }
         }
 
+        @Test("A235: a request names addresses of the service alone, whatever port its Host says")
+        func A235_aHostChoosesAmongTheAddressesOfTheService() throws {
+            let names = ["Tresor.example", "clinic.example:8443", "clinic.example", "[2001:DB8::1]:443"]
+            let rule = HeadRule.service(names: names.compactMap { HostName($0) })
+            func audiences(
+                _ host: String, on port: Int?, behindProxy: Bool = false, secure: Bool = true
+            ) throws -> Set<Audience> {
+                let head = HTTPRequestHead(
+                    version: .http1_1, method: .POST, uri: "/v1/card",
+                    headers: ["Host": host, "Content-Length": "0", "Content-Type": HeadRule.mediaType])
+                let responder = Responder(
+                    target: .service(NotingHandler()), rule: rule, limits: ServerLimits(),
+                    report: Report(logsSources: false) { _ in }, isBehindProxy: behindProxy, isSecure: secure)
+                return Set(responder.audiences(of: try rule.accept(head), on: port))
+            }
+            func https(_ host: String, _ port: UInt16) -> Audience { Audience(isSecure: true, host: host, port: port) }
+            #expect(try audiences("TRESOR.example:1", on: 8443) == [https("tresor.example", 8443)])
+            #expect(
+                try audiences("clinic.example:1", on: 9) == [https("clinic.example", 8443), https("clinic.example", 9)])
+            #expect(try audiences("[2001:db8::1]", on: 8443) == [https("[2001:db8::1]", 443)])
+            #expect(
+                try audiences("tresor.example", on: nil, behindProxy: true, secure: false)
+                    == [https("tresor.example", 443)])
+            #expect(
+                try audiences("127.0.0.1:80", on: 8443, secure: false)
+                    == [Audience(isSecure: false, host: "127.0.0.1", port: 8443)])
+            #expect(throws: Refusal(.misdirected, .failed(.other))) { try audiences("relay.example", on: 8443) }
+        }
+
+        @Test(
+            "A name of the service is a host, and a port if one is said",
+            arguments: [
+                ("tresor.example", true), ("tresor.example:443", true), ("[::1]", true), ("[::1]:8443", true),
+                ("", false), (":443", false), ("tresor.example:", false), ("tresor.example:0", false),
+                ("tresor.example:0443", false), ("tresor.example:65536", false), ("tresor.example:+1", false),
+                ("tresor example", false), ("\u{212A}linik.example", false),
+            ])
+        func readsNames(text: String, isOne: Bool) { #expect((HostName(text) != nil) == isOne) }
+
         @Test("A246: a letter that is not ASCII stands for no other one")
         func A246_headerValuesAreASCII() throws {
-            let rule = HeadRule.service(names: ["klinik.example"])
+            let rule = HeadRule.service(named: "klinik.example")
             func accepts(host: String = "klinik.example", _ name: String, _ value: String) -> Bool {
                 let head: [(String, String)] = [
                     ("Host", host), ("Content-Length", "0"), ("Content-Type", "application/vnd.tresor"), (name, value),
@@ -158,7 +197,7 @@
                 await client.send(Wire.request("account"))
                 let answer = try #require(await client.readAnswer())
                 #expect(answer.status == 403)
-                #expect(try Refusal.error(answer.body) == .noAccess)
+                #expect(try Refusal.read(answer.body).error == .noAccess)
                 await client.send(Wire.request("card"))
                 #expect(await client.readAnswer()?.status == 200)
             }

@@ -34,7 +34,8 @@
             let log = LogLines()
             let report = Report(logsSources: false) { log.add($0) }
             let server = try await WireServer(
-                handler: handler, address: .network(host: "127.0.0.1", port: 0), names: names,
+                handler: handler, address: .network(host: "127.0.0.1", port: 0),
+                names: names.compactMap { HostName($0) },
                 certificates: certificates, limits: limits, report: report
             ).start()
             do {
@@ -142,6 +143,11 @@
             }
             return true
         }
+    }
+
+    extension HeadRule {
+        /// The rule of a service with one name.
+        static func service(named name: String) -> HeadRule { .service(names: [HostName(name)].compactMap { $0 }) }
     }
 
     /// The lines of a log.

@@ -56,6 +56,8 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         note.generations = [1, 2]
         var noted = NotedStores()
         #expect(noted.note(try #require(StoreName(Array("/srv/clinic.db".utf8))), of: tresor))
+        var known = KnownServices()
+        known[.zero] = .zero
         let export = try TresorExport(
             tresor: tresor, entries: try await log(tresor, in: world.store).dropLast(), cards: [], wraps: [Wrap(wrap)])
         var specimens = [
@@ -74,6 +76,9 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             },
             Specimen(name: "noted stores", bytes: noted.bytes, magicCount: 1, lengths: [(42, 2)]) {
                 try NotedStores($0).bytes
+            },
+            Specimen(name: "known services", bytes: known.bytes, magicCount: 1, lengths: []) {
+                try KnownServices($0).bytes
             },
             Specimen(name: "export", bytes: export.bytes, magicCount: 1, lengths: [(42, 4), (46, 4)]) {
                 try TresorExport($0).bytes
@@ -176,7 +181,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
 
     /// Objects that are a sequence of parts: a prefix of whole parts is one too.
     private func isSequence(_ name: String) -> Bool {
-        ["card", "pins", "heads", "cached log", "kept wraps", "marks", "noted stores"].contains(name)
+        ["card", "pins", "heads", "cached log", "kept wraps", "marks", "noted stores", "known services"].contains(name)
     }
 
     @Test func A20_trailingBytesAreRefused() async throws {

@@ -264,6 +264,14 @@ package enum Mutation: String, CaseIterable, Sendable {
     case requestSignature
     /// The service that a session is for.
     case sessionServer
+    /// The address that a session is for.
+    case sessionAudience
+    /// The service that a home has met at an address.
+    case knownService
+    /// That a client takes only a near clock of a service.
+    case nearClock
+    /// The era of a session.
+    case ownEra
     /// The signature of a session.
     case sessionSignature
     /// That a person registers their own user id.

@@ -130,7 +130,7 @@
             let headers = [("Host", host), ("Content-Length", "0"), ("Content-Type", HeadRule.mediaType)] + more
             let head = HTTPRequestHead(
                 version: .http1_1, method: .POST, uri: "/v1/server", headers: HTTPHeaders(headers))
-            return (try? HeadRule.service(names: ["tresor.example"]).accept(head)) != nil
+            return (try? HeadRule.service(named: "tresor.example").accept(head)) != nil
         }
 
         @Test func A125_withoutTheChecksAPageSpeaks() async throws {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tresor
+import TresorCrypto
+import TresorRemote
+
+/// What the client of a service told in this run, beside its answers.
+final class ServiceNotices: Sendable {
+    private struct Reason {
+        let error: CommandError
+        let message: String
+        let hints: [String]
+    }
+
+    private let reason = Mutex<Reason?>(nil)
+
+    /// Says that requests are dated by the service, or notes why the command fails.
+    ///
+    /// - Parameter place: the address of the service, fit to be shown.
+    func take(_ notice: ServiceNotice, from place: String, saying output: Output) {
+        switch notice {
+        case .clockOff(let own, let service):
+            output.say("\(Self.clocks(own, service, place)); requests are dated by the service: set this clock")
+        case .clockFarOff(let own, let service):
+            note(
+                .failed(.serviceClock),
+                "\(Self.clocks(own, service, place)): they are more than 15 minutes apart; "
+                    + "set this clock, or tell the operator to set theirs")
+        case .otherService:
+            note(
+                .altered,
+                "the service at \(place) is another one than this home has met there; "
+                    + "ask its operator whether they made a new one: if they did not, somebody stands in between",
+                hints: ["tresor register --no-login --replace"])
+        }
+    }
+
+    /// Whether the service was another one than the home has met.
+    var isOther: Bool { reason.withLock { $0?.error == CommandError(.altered) } }
+
+    /// Returns a failure in the words of what was noted, if that is its error.
+    func explaining(_ failure: CommandFailure) -> CommandFailure {
+        guard let reason = reason.withLock({ $0 }), reason.error == failure.error else { return failure }
+        return CommandFailure(reason.error, reason.message, hints: reason.hints)
+    }
+
+    private func note(_ error: TresorError, _ message: String, hints: [String] = []) {
+        reason.withLock { $0 = Reason(error: CommandError(error), message: message, hints: hints) }
+    }
+
+    private static func clocks(_ own: UInt64, _ service: UInt64, _ place: String) -> String {
+        "this clock says \(Timestamp(seconds: own).rfc3339), that of the service at \(place) "
+            + Timestamp(seconds: service).rfc3339
+    }
+}

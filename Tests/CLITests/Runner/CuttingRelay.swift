@@ -1,0 +1,1 @@
+../../TresorServiceTests/Faults/CuttingRelay.swift

@@ -1,0 +1,1 @@
+../../TresorServiceTests/Remote/TestAddress.swift
