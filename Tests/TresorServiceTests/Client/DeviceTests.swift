@@ -56,7 +56,7 @@
         /// A clock that is off is mended first, and costs no device.
         @Test func aClockThatIsOffLeavesTheDeviceNamed() async throws {
             let (stage, _, here, device) = try await stage()
-            let clock = stage.bench.clock.now - 86_400
+            let clock = stage.bench.clock.now - 900
             let transport = LoopbackTransport(into: stage.bench.service, clock: stage.bench.clock.read)
             let client = Client(
                 home: here.client.home, store: HTTPStore(ServiceClient(over: transport, clock: { clock })),
