@@ -72,7 +72,7 @@ struct KeygenCommand: SurfaceCommand {
             do {
                 return try await workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
             } catch {
-                if error == .failed(.memory) { throw CommandFailure.memory(for: cost, isNew: true) }
+                if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
                 guard error == .usage(.identityExists) else { throw error }
                 throw isThere(in: places)
             }

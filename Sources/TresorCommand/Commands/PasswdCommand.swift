@@ -47,7 +47,7 @@ struct PasswdCommand: SurfaceCommand {
                 }
             }
         } catch TresorError.failed(.memory) {
-            throw CommandFailure.memory(for: cost, isNew: true)
+            throw MemoryNeed.failure(for: cost, isNew: true)
         }
         workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed")
         if revokeDevices { workplace.output.say("trusted devices no longer open anything") }

@@ -74,7 +74,7 @@ struct RecoverCommand: SurfaceCommand {
             recovered = try await workplace.client.recovery.recover(
                 kit: recoveryKit, newPassword: password, cost: cost)
         } catch {
-            if error == .failed(.memory) { throw CommandFailure.memory(for: cost, isNew: true) }
+            if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw CommandFailure(
                 of: error, "the kit opens no identity here",

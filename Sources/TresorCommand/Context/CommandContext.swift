@@ -168,7 +168,7 @@ struct CommandContext: Sendable {
             return HomeFault.failure(at: [invocation.places.data, path])
         case .failed(.memory):
             let cost = try? client.identityFileBlocking().passwordCost
-            return cost.map { .memory(for: $0, isNew: false) } ?? CommandFailure(error, file: path)
+            return cost.map { MemoryNeed.failure(for: $0, isNew: false) } ?? CommandFailure(error, file: path)
         default: return CommandFailure(error, file: path)
         }
     }

@@ -41,7 +41,7 @@ final class StandardInput: Sendable {
         }
         guard let earlier, earlier.isStandard || earlier.user != user else { return }
         let name = earlier.isStandard || isStandard ? "standard input" : "one stream"
-        let option = [earlier.user, user].contains(PasswordSource.newUser) ? "--new-password" : "--password"
+        let option = [earlier.user, user].contains(SecretInput.newPassword) ? "--new-password" : "--password"
         throw .usage(
             "\(name) cannot be both \(earlier.user) and \(user)",
             hints: ["tresor … {\(option)-file} {\(option)-fd} \(option)-file FILE"])

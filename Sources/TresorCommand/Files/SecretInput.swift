@@ -12,6 +12,9 @@ import TresorStore
 
 /// Reads secret bytes with `read(2)` straight into secret memory.
 enum SecretInput {
+    /// The user of a stream that brings a new password, in messages.
+    static let newPassword = "the new password"
+
     /// The longest password, in bytes.
     static let passwordLimit = 1024
 

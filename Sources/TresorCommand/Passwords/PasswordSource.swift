@@ -13,8 +13,6 @@ import TresorCrypto
 /// The sources of passwords; the first present is used: descriptor, file, trusted device, the two variables, the
 /// person.
 struct PasswordSource: Sendable {
-    /// How a stream of a new password is called.
-    static let newUser = "the new password"
     /// How often something secret may be typed.
     static let tries = 3
 
@@ -152,7 +150,7 @@ struct PasswordSource: Sendable {
         guard descriptor == nil || file == nil else {
             throw .usage("--\(option)-fd and --\(option)-file cannot both be given")
         }
-        let user = option == "password" ? "the password" : Self.newUser
+        let user = option == "password" ? "the password" : SecretInput.newPassword
         if let descriptor { return try read(descriptor, option: "--\(option)-fd", for: user) }
         if let file { return try read(file, option: "--\(option)", for: user) }
         return nil
@@ -180,7 +178,7 @@ struct PasswordSource: Sendable {
     private func read(_ file: String, option: String, for user: String) throws(CommandFailure) -> SecretBytes {
         guard file != "-" else { return try read(STDIN_FILENO, option: "\(option)-fd", for: user) }
         // Two secrets of one run have different descriptors.
-        let number = user == Self.newUser ? 4 : 3
+        let number = user == SecretInput.newPassword ? 4 : 3
         let hint = "tresor … {\(option)-file} \(option)-fd \(number) \(number)<\(Shell.path(file))"
         let secret = try SecretFile(path: file, otherwise: [hint])
         try secret.claim(standardInput, for: user)

@@ -9,11 +9,12 @@ import TresorCrypto
     import Glibc
 #endif
 
-extension CommandFailure {
-    /// The failure of work on a password whose cost does not fit this machine.
+/// The memory that a password takes, where it does not fit this machine.
+enum MemoryNeed {
+    /// The failure of work on the password.
     ///
     /// - Parameter isNew: whether the password is being set, and its cost may still be chosen.
-    static func memory(for cost: Argon2id.Cost, isNew: Bool) -> CommandFailure {
+    static func failure(for cost: Argon2id.Cost, isNew: Bool) -> CommandFailure {
         var limit = rlimit()
         #if canImport(Darwin)
             let memory = RLIMIT_AS

@@ -14,7 +14,7 @@ struct MemoryNeedTests {
     @Test("The message names need and limit, and the hint the way out", arguments: [true, false])
     func words(_ isNew: Bool) throws {
         let cost = try Argon2id.Cost(memoryKiB: 4_194_304, passes: 3)
-        let failure = CommandFailure.memory(for: cost, isNew: isNew)
+        let failure = MemoryNeed.failure(for: cost, isNew: isNew)
         #expect(failure.error == .failed(.memory))
         #expect(failure.message.contains(#/takes 4096 MiB of memory, and this .* \d+ MiB at most: /#))
         #expect(failure.hints.last == (isNew ? "tresor … {--argon2id} --argon2id 256,3" : "tresor recover"))

@@ -40,7 +40,9 @@ final class ScriptRunner {
     }
 
     deinit {
-        try? FileManager.default.removeItem(at: work)
+        for folder in [work, work.appendingPathExtension("before"), work.appendingPathExtension("after")] {
+            try? FileManager.default.removeItem(at: folder)
+        }
     }
 
     func run() throws {
