@@ -78,13 +78,17 @@
                     }
                     """
             case .haproxy:
-                let tls = try #require(plain.firstRange(of: /bind :8443 ssl .*/))
-                return plain.replacingCharacters(in: tls, with: "bind 127.0.0.1:\(port)")
+                return plain.replacing(try bind(in: plain), with: "    bind 127.0.0.1:\(port)")
                     .replacing("global\n", with: "global\n    log stdout format raw daemon\n")
                     .replacing("mode http\n", with: "mode http\n    log global\n    option httplog\n")
                     .replacing("http-request 10s", with: "http-request 1s")
                     .replacing("timeout client 70s", with: "timeout client 1s") + "\n"
             }
+        }
+
+        /// The line by which HAProxy listens.
+        private static func bind(in file: String) throws -> Substring {
+            try #require(file.split(separator: "\n").first { $0.hasPrefix("    bind ") })
         }
 
         /// The file that docs/SERVER.md has for a proxy.

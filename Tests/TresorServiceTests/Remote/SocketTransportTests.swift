@@ -2,7 +2,6 @@
 
 #if !canImport(Darwin)
     import Foundation
-    import Synchronization
     import TestSupport
     import Testing
     import TresorCore
@@ -145,35 +144,6 @@
             #expect(failure?.isBroken == true)
         }
 
-        /// A body that takes longer than the wait comes whole, as long as it comes.
-        @Test func aSlowLineCarriesALargeBody() async throws {
-            let server = try TestServer { .answering(answer([UInt8](repeating: 5, count: $0.bytes.count / 2))) }
-            defer { server.stop() }
-            let relay = try SlowRelay(to: server.port, bytesPerSecond: 40 << 10)
-            var request = TransportRequest(
-                target: "/v1/server", authorization: nil, body: [UInt8](repeating: 3, count: 160 << 10),
-                timeout: .seconds(1), maximumAnswerByteCount: 1 << 20)
-            let seen = Mutex<[Transfer]>([])
-            request.transfer = { transfer in seen.withLock { $0.append(transfer) } }
-            let start = ContinuousClock.now
-            let reply = try await Self.transport(to: "http://127.0.0.1:\(relay.port)").exchange(request)
-            #expect(reply.body.count >= 80 << 10)
-            #expect(start.duration(to: .now) > .seconds(3))
-            let transfers = seen.withLock { $0 }
-            #expect(transfers.last { $0.isSent }?.byteCount == 160 << 10)
-            #expect(transfers.last == Transfer(isSent: false, byteCount: reply.body.count, total: reply.body.count))
-        }
-
-        /// A server that answers a byte at a time is left.
-        @Test func aTrickleIsLeft() async throws {
-            let server = try TestServer { _ in .answering(answer([UInt8](repeating: 5, count: 1 << 10))) }
-            defer { server.stop() }
-            let relay = try SlowRelay(to: server.port, bytesPerSecond: 100)
-            let transport = try Self.transport(to: "http://127.0.0.1:\(relay.port)")
-            let failure = await Self.whole(of: transport, Self.request(timeout: .seconds(3)))
-            #expect(failure == TransportFailure(.slow))
-        }
-
         /// A server may refuse a request before it has read it.
         @Test func anEarlyRefusalIsRead() async throws {
             let server = try TestServer { _ in .closing(answer([1], status: 413)) }
@@ -253,34 +223,6 @@
         private static func fault(of transport: SocketTransport) async -> CertificateFault? {
             guard case .certificate(let fault)? = await whole(of: transport)?.obstacle else { return nil }
             return fault
-        }
-
-        /// SSL_CERT_FILE, SSL_CERT_DIR, and a bundle where the directory has nothing that fits.
-        @Test(.enabled(if: TLSFront.isPossible)) func authoritiesAreFoundInEachPlace() async throws {
-            let server = try TestServer { _ in .answering(answer([1])) }
-            defer { server.stop() }
-            let (front, other) = (try TLSFront(to: server.port), try TLSFront(to: server.port))
-            func transport(_ authorities: Authorities) throws -> SocketTransport {
-                try SocketTransport(
-                    to: ServiceAddress("https://localhost:\(front.port)"), authorities: authorities, proxy: nil)
-            }
-            let directory = try front.hashedDirectory()
-            let environments = [
-                ["SSL_CERT_FILE": front.authority], ["SSL_CERT_DIR": directory],
-                ["SSL_CERT_DIR": "/nonexistent:" + directory],
-                ["SSL_CERT_FILE": other.authority, "SSL_CERT_DIR": directory],
-            ]
-            for environment in environments {
-                let authorities = Authorities(named: nil, environment: { environment[$0] }, systemDirectory: "/none")
-                #expect(try await transport(authorities).exchange(Self.request()).body == [1])
-            }
-            var system = Authorities(
-                named: nil, environment: { _ in nil }, systemDirectory: try other.hashedDirectory())
-            system.bundles = ["/nonexistent", front.authority]
-            #expect(try await transport(system).exchange(Self.request()).body == [1])
-            system.bundles = ["/nonexistent"]
-            system.directory = "/nonexistent"
-            #expect(await Self.fault(of: try transport(system)) == .authority(issuer: "/CN=t", trusted: []))
         }
 
         @Test(.enabled(if: TLSFront.isPossible))
