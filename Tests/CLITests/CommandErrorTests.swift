@@ -29,7 +29,7 @@ import TresorCrypto
         #expect(CommandError(.cancelled) == .interrupted)
         #expect(CommandError.interrupted.passedOn == .cancelled)
         #expect(CommandFailure(TresorError.cancelled).message == "interrupted")
-        #expect(CommandFailure(TresorError.store(.certificate)).hints == ["tresor … --store-ca FILE"])
+        #expect(CommandFailure(TresorError.store(.certificate)).hints == ["tresor … {--store-ca} --store-ca FILE"])
         for error in [TresorError.unverified, .busy, .noAccess] {
             #expect(ApproveCommand.failure(of: error, for: "house").hints == ["tresor approve"])
         }

@@ -54,7 +54,8 @@
                 fault = .early(from: Self.seconds(X509_get0_notBefore(certificate)), now: now)
             case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
                 X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
-                X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
+                X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_SIGNATURE_FAILURE,
+                X509_V_ERR_CERT_UNTRUSTED:
                 fault = .authority(issuer: Self.issuer(of: certificate), trusted: context.places)
             default:
                 fault = .other(X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "\(code)")

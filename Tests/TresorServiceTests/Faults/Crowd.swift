@@ -62,7 +62,8 @@
                 let store = HTTPStore(
                     ServiceClient(
                         over: try SocketTransport(
-                            to: ServiceAddress("http://127.0.0.1:\(port)"), certificates: nil, proxy: nil),
+                            to: ServiceAddress("http://127.0.0.1:\(port)"), authorities: Authorities(named: nil),
+                            proxy: nil),
                         clock: clock
                     ) { pause in try await Task.sleep(for: min(pause, .milliseconds(150))) })
                 return try Newcomer.session(of: identity, on: store, clock: clock)

@@ -165,7 +165,7 @@
             do throws(TresorError) {
                 let transport = try SocketTransport(
                     to: ServiceAddress("\(isSecure ? "https" : "http")://localhost:\(relay.port)"),
-                    certificates: files?.certificate.path, proxy: nil)
+                    authorities: Authorities(named: files?.certificate.path), proxy: nil)
                 let client = ServiceClient(
                     over: transport, expecting: bench.service.id, clock: bench.clock.read, pause: { _ in })
                 try await act.speaker.call { () async throws(TresorError) in try await act.ask(client) }

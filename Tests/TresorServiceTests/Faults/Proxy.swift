@@ -49,10 +49,15 @@
             }.joined()
         }
 
+        /// The whole file of docs/SERVER.md, with the places of this test and without TLS, and with less patience.
         private static func configuration(
             _ kind: Kind, _ port: Int, _ socket: String, _ directory: String
         ) throws -> String {
-            let block = try documented(kind).replacing("/run/tresor/socket", with: socket)
+            let file = try documented(kind).replacing("/run/tresor/socket", with: socket)
+            let lines = file.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
+                !["ssl_", "user ", "group "].contains { line.drop { $0 == " " }.hasPrefix($0) }
+            }
+            let plain = lines.joined(separator: "\n")
             switch kind {
             case .nginx:
                 let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -69,43 +74,32 @@
                         keepalive_timeout 1s;
                         client_header_timeout 1s;
                         client_body_timeout 1s;
-                        server {
-                            listen 127.0.0.1:\(port);
-                            \(block)
-                        }
+                        \(plain.replacing("8443 ssl", with: "127.0.0.1:\(port)"))
                     }
                     """
             case .haproxy:
-                return """
-                    global
-                        log stdout format raw daemon
-                    defaults
-                        mode http
-                        log global
-                        option httplog
-                        timeout connect 5s
-                        timeout client 1s
-                        timeout http-request 1s
-                        timeout http-keep-alive 1s
-                        timeout server 70s
-                    frontend clients
-                        bind 127.0.0.1:\(port)
-                        default_backend tresor
-                    \(block)
-
-                    """
+                return plain.replacing(try bind(in: plain), with: "    bind 127.0.0.1:\(port)")
+                    .replacing("global\n", with: "global\n    log stdout format raw daemon\n")
+                    .replacing("mode http\n", with: "mode http\n    log global\n    option httplog\n")
+                    .replacing("http-request 10s", with: "http-request 1s")
+                    .replacing("timeout client 70s", with: "timeout client 1s") + "\n"
             }
         }
 
-        /// The lines that docs/SERVER.md has for a proxy.
+        /// The line by which HAProxy listens.
+        private static func bind(in file: String) throws -> Substring {
+            try #require(file.split(separator: "\n").first { $0.hasPrefix("    bind ") })
+        }
+
+        /// The file that docs/SERVER.md has for a proxy.
         private static func documented(_ kind: Kind) throws -> String {
-            let first = kind == .nginx ? "location / {" : "backend tresor"
+            let first = kind == .nginx ? "server {" : "global"
             let page = try String(
                 contentsOfFile: URL(filePath: #filePath).deletingLastPathComponent().path + "/../../../docs/SERVER.md",
                 encoding: .utf8)
-            let start = try #require(page.range(of: "\n\(first)\n"))
+            let start = try #require(page.range(of: "\n```\n\(first)\n"))
             let end = try #require(page[start.upperBound...].range(of: "\n```"))
-            return String(page[start.lowerBound..<end.lowerBound])
+            return String(page[start.lowerBound..<end.lowerBound].dropFirst(5))
         }
     }
 

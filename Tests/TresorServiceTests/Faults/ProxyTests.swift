@@ -5,7 +5,9 @@
     import TestSupport
     import Testing
     import TresorCore
+    import TresorCrypto
 
+    @testable import TresorRemote
     @testable import TresorServer
 
     /// The service behind the proxies that operators use, set up as its page says.
@@ -46,6 +48,25 @@
                 #expect(await client.readAnswer(seconds: 30)?.body.count == body.count)
                 #expect(handler.calls.map(\.source) == [[127, 0, 0, 1], [127, 0, 0, 1]])
                 #expect(handler.calls.first?.authorization == "Tresor MARKED-4711-SESSION")
+            }
+        }
+
+        @Test(
+            "A client behind a proxy reads what the proxy answers for a service that has stopped",
+            arguments: Proxy.Kind.installed)
+        func namesAStoppedService(_ kind: Proxy.Kind) async throws {
+            let directory = try TestDirectory()
+            let proxy = try await Proxy(kind, before: directory["socket"])
+            let transport = try SocketTransport(
+                to: ServiceAddress("http://127.0.0.1:\(proxy.port)"), authorities: Authorities(named: nil), proxy: nil)
+            let request = TransportRequest(
+                target: "/v1/server", authorization: nil, body: [], timeout: .seconds(20),
+                maximumAnswerByteCount: 1 << 16)
+            let failure = await #expect(throws: TransportFailure.self) { _ = try await transport.exchange(request) }
+            #expect(failure?.error == .store(.unreachable))
+            guard case .away? = failure?.obstacle else {
+                Issue.record("\(String(describing: failure))")
+                return
             }
         }
 

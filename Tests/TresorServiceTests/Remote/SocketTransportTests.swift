@@ -24,14 +24,22 @@
             to address: String, authority: String? = nil, proxy: UInt16? = nil
         ) throws -> SocketTransport {
             try SocketTransport(
-                to: ServiceAddress(address), certificates: authority,
+                to: ServiceAddress(address), authorities: Authorities(named: authority),
                 proxy: proxy.map { HostAndPort(host: "127.0.0.1", port: $0) })
         }
 
+        /// The failure of an exchange, without what stood in the way.
         private static func failure(
             of transport: SocketTransport, _ request: TransportRequest = Self.request()
         ) async -> TransportFailure? {
-            do {
+            await whole(of: transport, request).map { TransportFailure($0.error, isBroken: $0.isBroken) }
+        }
+
+        /// The failure of an exchange.
+        private static func whole(
+            of transport: SocketTransport, _ request: TransportRequest = Self.request()
+        ) async -> TransportFailure? {
+            do throws(TransportFailure) {
                 _ = try await transport.exchange(request)
                 return nil
             } catch {
@@ -107,13 +115,33 @@
             Array("<html>hello</html>\r\n\r\n".utf8), Array("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n".utf8),
             Array("HTTP/1.1 200 OK\r\n\r\n".utf8), Array("HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n".utf8),
             Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".utf8),
-            Array("HTTP/1.1 100 Continue\r\n\r\n".utf8) + answer([1]), [UInt8](repeating: 0x41, count: 20_000),
+            Array("HTTP/1.1 101 Switching\r\n\r\n".utf8) + answer([1]), [UInt8](repeating: 0x41, count: 20_000),
         ])
         func anythingElseIsForeign(_ bytes: [UInt8]) async throws {
             let server = try TestServer { _ in .answering(bytes) }
             defer { server.stop() }
             let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
             #expect(await Self.failure(of: transport) == .foreign)
+        }
+
+        @Test func interimAnswersAreSkipped() async throws {
+            let early = Array("HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n".utf8)
+            let server = try TestServer { _ in .answering(early + early + answer([1])) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            for _ in 0..<2 { #expect(try await transport.exchange(Self.request()).body == [1]) }
+            #expect(server.connectionCount == 1)
+        }
+
+        /// A service that is away behind its proxy is a connection that broke.
+        @Test(arguments: [502, 503, 504]) func aStoppedServiceIsUnreachable(_ status: Int) async throws {
+            let page = "HTTP/1.1 \(status) Word\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>"
+            let server = try TestServer { _ in .answering(Array(page.utf8)) }
+            defer { server.stop() }
+            let failure = await Self.whole(of: try Self.transport(to: "http://127.0.0.1:\(server.port)"))
+            #expect(failure == TransportFailure(.away(status: status)))
+            #expect(failure?.error == .store(.unreachable))
+            #expect(failure?.isBroken == true)
         }
 
         /// A server may refuse a request before it has read it.
@@ -150,6 +178,11 @@
             server.stop()
             let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
             #expect(await Self.failure(of: transport) == .unreachable)
+            let name = Obstacle.Place(host: "127.0.0.1", isProxy: false)
+            #expect(await Self.whole(of: transport)?.obstacle == .noConnection(name, addressCount: 1))
+            let proxied = try Self.transport(to: "https://tresor.example", proxy: server.port)
+            let proxy = Obstacle.Place(host: "127.0.0.1", isProxy: true)
+            #expect(await Self.whole(of: proxied)?.obstacle == .noConnection(proxy, addressCount: 1))
         }
 
         @Test(.enabled(if: TLSFront.isPossible), arguments: ["localhost", "127.0.0.1"])
@@ -177,8 +210,19 @@
             for host in ["localhost", "127.0.0.1"] {
                 let transport = try Self.transport(to: "https://\(host):\(front.port)", authority: front.authority)
                 #expect(await Self.failure(of: transport) == .certificate)
+                let fault = await Self.fault(of: transport)
+                switch (certificate, fault) {
+                case (.other, .name(["other.example", "192.0.2.1"], host)): break
+                case (_, .expired(let end, let now)): #expect(certificate == .expired && end < now)
+                default: Issue.record("\(String(describing: fault))")
+                }
             }
             #expect(server.seen.isEmpty)
+        }
+
+        private static func fault(of transport: SocketTransport) async -> CertificateFault? {
+            guard case .certificate(let fault)? = await whole(of: transport)?.obstacle else { return nil }
+            return fault
         }
 
         @Test(.enabled(if: TLSFront.isPossible))
@@ -189,6 +233,11 @@
             for authority in [nil, other.authority] {
                 let transport = try Self.transport(to: "https://localhost:\(front.port)", authority: authority)
                 #expect(await Self.failure(of: transport) == .certificate)
+                guard case .authority("/CN=t", let trusted)? = await Self.fault(of: transport) else {
+                    Issue.record("another fault")
+                    continue
+                }
+                if let authority { #expect(trusted == [authority]) }
             }
             #expect(server.seen.isEmpty)
         }
@@ -200,6 +249,7 @@
             let front = try TLSFront(to: server.port, onlyTLS12: true)
             let transport = try Self.transport(to: "https://localhost:\(front.port)", authority: front.authority)
             #expect(await Self.failure(of: transport) == .unreachable)
+            #expect(await Self.whole(of: transport)?.obstacle == .noTLS)
             #expect(server.seen.isEmpty)
         }
 
@@ -222,11 +272,15 @@
             }
         }
 
-        @Test(arguments: [403, 502]) func aProxyThatRefusesIsForeign(_ status: Int) async throws {
+        @Test(
+            arguments: [
+                (403, .refusedByProxy(status: 403)), (407, .refusedByProxy(status: 407)), (502, .away(status: 502)),
+            ] as [(Int, Obstacle)])
+        func aProxyThatRefusesIsNamed(_ status: Int, _ obstacle: Obstacle) async throws {
             let proxy = try TestServer { _ in .answering(answer([], status: status)) }
             defer { proxy.stop() }
             let transport = try Self.transport(to: "https://tresor.example:8443", proxy: proxy.port)
-            #expect(await Self.failure(of: transport) == .foreign)
+            #expect(await Self.whole(of: transport) == TransportFailure(obstacle))
             #expect(
                 proxy.seen.map(\.text) == [
                     "CONNECT tresor.example:8443 HTTP/1.1\r\nHost: tresor.example:8443\r\n\r\n"
@@ -256,13 +310,21 @@
             let places = [hole.port, server.port].map { HostAndPort(host: "127.0.0.1", port: $0) }
             let addresses = places.flatMap { Resolver.addresses(of: $0, until: .now + .seconds(1)) }
             let alone = ContinuousClock.now
-            #expect(throws: TransportFailure.unreachable) {
-                try Socket.connect(to: [addresses[0]], until: .now + .milliseconds(600), for: ExchangeControl())
+            let name = Obstacle.Place(host: "tresor.example", isProxy: false)
+            #expect(throws: TransportFailure(.noConnection(name, addressCount: 1))) {
+                try Socket.connect(
+                    to: [addresses[0]], of: name, until: .now + .milliseconds(600), for: ExchangeControl())
             }
             #expect(alone.duration(to: .now) >= .milliseconds(600))
             let start = ContinuousClock.now
-            _ = try Socket.connect(to: addresses, until: .now + .seconds(5), for: ExchangeControl())
+            _ = try Socket.connect(to: addresses, of: name, until: .now + .seconds(5), for: ExchangeControl())
             #expect(start.duration(to: .now) < .seconds(2))
+            server.stop()
+            #expect(throws: TransportFailure(.noConnection(name, addressCount: 3))) {
+                try Socket.connect(
+                    to: [addresses[1], addresses[0], addresses[1]], of: name, until: .now + .seconds(1),
+                    for: ExchangeControl())
+            }
         }
 
         /// The search for a name is left at the deadline.

@@ -58,6 +58,17 @@ final class TLSFront {
         try? FileManager.default.removeItem(at: directory)
     }
 
+    /// A directory with the certificate alone, named by its hash.
+    func hashedDirectory() throws -> String {
+        try Self.run(
+            "sh", "-c",
+            """
+            cd '\(directory.path)' && mkdir -p hashed &&
+            cp certificate hashed/"$(openssl x509 -in certificate -noout -subject_hash)".0
+            """)
+        return directory.appending(path: "hashed").path
+    }
+
     private static func run(_ words: String...) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

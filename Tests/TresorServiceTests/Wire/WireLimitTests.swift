@@ -26,30 +26,82 @@
             }
         }
 
-        @Test("A126: a body that comes byte by byte ends with its time, not with its last byte")
-        func endsSlowBodies() async throws {
+        @Test("A body goes on for as long as it comes")
+        func takesSlowBodies() async throws {
             var limits = ServerLimits()
-            limits.body = .milliseconds(700)
+            limits.body = BodyPace(1, in: .milliseconds(700))
             try await Wire.run(limits: limits) { wire in
                 let slow = try RawClient(port: wire.port)
-                let request = Wire.request("append", body: [UInt8](repeating: 1, count: 40))
-                await slow.send(Array(request.dropLast(40)))
+                let request = Wire.request("append", body: [UInt8](repeating: 1, count: 15))
+                await slow.send(Array(request.dropLast(15)))
                 for _ in 0..<15 {
                     try await Task.sleep(for: .milliseconds(100))
                     await slow.send([1])
                 }
-                #expect(await slow.readToEnd().isClosed)
-                #expect(wire.handler.calls.isEmpty)
-                #expect(wire.handler.failures == [[127, 0, 0, 1]])
+                #expect(await slow.readAnswer()?.status == 200)
+            }
+        }
+
+        @Test("An answer goes on for as long as it is taken, and ends when it is not")
+        func watchesAnswers() async throws {
+            var limits = ServerLimits()
+            limits.answer = BodyPace(1 << 20, in: .seconds(1))
+            try await Wire.run(limits: limits) { wire in
+                // The handler answers with the body, and no socket holds as much.
+                let body = [UInt8](repeating: 1, count: 16 << 20)
+                let lazy = try RawClient(port: wire.port)
+                await lazy.send(Wire.request("append", body: body))
+                try await until { wire.log.all.contains { $0.contains("\"event\":\"cut\"") } }
+                let line = wire.log.all.last { $0.contains("\"event\":\"cut\"") }
+                #expect(line?.contains("\"operation\":\"append\",\"cause\":\"slow\"") == true, "\(line ?? "")")
+                #expect(await lazy.readToEnd().bytes.count < body.count)
+                let eager = try RawClient(port: wire.port)
+                await eager.send(Wire.request("append", body: body))
+                #expect(await eager.readAnswer(seconds: 30)?.body.count == body.count)
+            }
+        }
+
+        @Test("The log and a metric have each request that was cut, and none that was answered")
+        func reportsCuts() async throws {
+            var limits = ServerLimits()
+            limits.head = .milliseconds(700)
+            limits.body = BodyPace(10, in: .milliseconds(700))
+            try await Wire.run(limits: limits, handler: NotingHandler(holding: .append)) { wire in
+                func cuts(_ words: String) -> Int {
+                    wire.log.all.count { $0.contains("\"event\":\"cut\"") && $0.contains(words) }
+                }
+                let slowHead = try RawClient(port: wire.port)
+                await slowHead.send("POST /v1/")
+                try await until { cuts("\"event\":\"cut\",\"cause\":\"slow\"") == 1 }
+                let request = Wire.request("card", body: [UInt8](repeating: 1, count: 40))
+                let slowBody = try RawClient(port: wire.port)
+                await slowBody.send(Array(request.dropLast(35)))
+                try await until { cuts("\"operation\":\"card\",\"cause\":\"slow\"") == 1 }
+                var leaving: RawClient? = try RawClient(port: wire.port)
+                await leaving?.send(Array(request.dropLast(5)))
+                leaving = nil
+                try await until { cuts("\"operation\":\"card\",\"cause\":\"left\"") == 1 }
+                leaving = try RawClient(port: wire.port)
+                await leaving?.send(Wire.request("append"))
+                try await until { wire.handler.heldCount == 1 }
+                leaving = nil
+                try await until { cuts("\"operation\":\"append\",\"cause\":\"left\"") == 1 }
+                wire.handler.release()
                 #expect(try await wire.serves())
+                let idle = try RawClient(port: wire.port)
+                #expect(await idle.readToEnd().isClosed)
+                #expect(cuts("") == 4)
+                let metrics = wire.report.registry.text
+                #expect(
+                    metrics.contains("tresor_requests_cut_total{operation=\"card\",cause=\"slow\"} 1"), "\(metrics)")
+                #expect(metrics.contains("tresor_requests_cut_total{operation=\"none\",cause=\"slow\"} 1"))
             }
         }
 
         @Test("A230: a body that hardly comes ends with its first span, and counts as a failure of its source")
         func A230_aBodyThatHardlyComesIsAFailure() async throws {
             var limits = ServerLimits()
-            limits.span = .milliseconds(500)
-            limits.spanByteCount = 10
+            limits.body = BodyPace(10, in: .milliseconds(500))
             try await Wire.run(limits: limits) { wire in
                 let slow = try RawClient(port: wire.port)
                 await slow.send(Array(Wire.request("append", body: [UInt8](repeating: 1, count: 40)).dropLast(31)))

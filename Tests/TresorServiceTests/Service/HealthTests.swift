@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Synchronization
+    import Testing
+    import TresorCrypto
+
+    @testable import TresorService
+
+    /// The health of a service is that of its writes.
+    @Suite struct HealthTests {
+        /// An engine whose writes may fail.
+        private final class FailingEngine: SQLEngine {
+            private let engine: any SQLEngine
+            private let state = Mutex((failure: TresorError?.none, writes: 0))
+
+            init(_ engine: any SQLEngine) { self.engine = engine }
+
+            var dialect: SQLDialect { engine.dialect }
+            var writes: Int { state.withLock { $0.writes } }
+            func fail(_ failure: TresorError?) { state.withLock { $0.failure = failure } }
+
+            func write<Value: Sendable>(
+                erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+            ) async throws(TresorError) -> Value {
+                let failure = state.withLock { state in
+                    state.writes += 1
+                    return state.failure
+                }
+                if let failure { throw failure }
+                return try await engine.write(erasing: erasing, body)
+            }
+
+            func read<Value: Sendable>(
+                _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+            ) async throws(TresorError) -> Value { try await engine.read(body) }
+
+            func notify(_ hint: [UInt8]) {}
+            func hints() -> AsyncStream<[UInt8]> { engine.hints() }
+            func close() async { await engine.close() }
+        }
+
+        @Test(arguments: [TresorError.store(.readOnly), .store(.full), .store(.inputOutput), .busy])
+        func aDatabaseThatOnlyReadsIsNotHealthy(_ failure: TresorError) async throws {
+            let bench = try await Bench()
+            let engine = FailingEngine(bench.engine)
+            let time = Mutex(ContinuousClock.now)
+            func later() { time.withLock { $0 += .seconds(1) } }
+            var settings = bench.settings
+            settings.steadyClock = { time.withLock { $0 } }
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            #expect(await service.isHealthy())
+            engine.fail(failure)
+            // All who ask in one second share one look.
+            #expect(await service.isHealthy())
+            #expect(engine.writes == 1)
+            later()
+            #expect(await !service.isHealthy())
+            engine.fail(nil)
+            #expect(await !service.isHealthy())
+            later()
+            #expect(await service.isHealthy())
+            #expect(engine.writes == 3)
+        }
+    }
+#endif
