@@ -4,7 +4,8 @@ import Foundation
 import TestSupport
 
 /// The verbs of the operator of a service: `server WORDS` runs `tresor-server` to its end, `serve WORDS` lets it serve
-/// from now on, and `stop` ends that gracefully. Everybody uses the service while it serves.
+/// from now on, and `stop` ends that gracefully. Everybody uses the service while it serves. `sql FILE STATEMENT` is the
+/// operator's hand in its database.
 extension ScriptRunner {
     func operate(_ verb: String, _ operands: [String], isNegated: Bool) throws -> Bool {
         switch verb {
@@ -21,6 +22,9 @@ extension ScriptRunner {
             guard let running = service else { throw ScriptFailure("no service runs") }
             service = nil
             try running.stop()
+        case "sql" where !isNegated:
+            guard operands.count == 2 else { throw ScriptFailure("sql takes a database and a statement") }
+            try Database(work.appendingPathComponent(operands[0]).path).run(operands[1])
         default:
             return false
         }
