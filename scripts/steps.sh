@@ -4,6 +4,9 @@
 # BoringSSL without optimization would take a quarter of the tests' time. The options must be the same in every build,
 # or it is compiled again.
 options=(-Xcxx -O2 --traits "default,Server")
+# The package manager passes the traits in the order of their hashes, which differs from run to run: without this, builds
+# begin anew by chance.
+export SWIFT_DETERMINISTIC_HASHING=1
 programs=.build/debug
 # Tests write thousands of times to stable storage. In memory that costs nothing, and the calls are the same.
 memory=/dev/shm
@@ -51,7 +54,7 @@ run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a pro
     shift
     mkdir -p -m 711 "$place/$name"
     # Tests find the packages of the second implementation. A build has another environment: it would begin anew.
-    if TMPDIR=$place/$name PATH=$PWD/.venv/bin:$PATH SWIFT_DETERMINISTIC_HASHING=1 NO_COLOR=1 \
+    if TMPDIR=$place/$name PATH=$PWD/.venv/bin:$PATH NO_COLOR=1 \
         "$programs/tresorPackageTests.xctest" --testing-library swift-testing --no-parallel "$@" >"$log" 2>&1 </dev/null
     then
         echo "$name: $((SECONDS - start)) s, $(tail -n 1 "$log")"

@@ -11,7 +11,8 @@ struct CardCommand: SurfaceCommand {
             name: "card", group: .you, abstract: "Print a card, or its safety number.",
             usage: "tresor card [PERSON] [--number] [--publish] [-o FILE [--force]]",
             discussion: "Without PERSON the card is your own. --publish writes it to the store again.",
-            classes: [.store, .local], further: [.busy], examples: ["tresor card --number", "tresor card -o anna.card"])
+            classes: [.store, .local], further: [.busy, .waiting],
+            examples: ["tresor card --number", "tresor card -o anna.card"])
     }
 
     @Argument(help: ArgumentHelp("A handle, or a user id of at least 6 characters.", valueName: "PERSON"))

@@ -45,7 +45,7 @@ enum HomeFault {
     private static func target(of path: String) -> String {
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &bytes, bytes.count)
-        let target = String(decoding: bytes.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let target = String(decoding: bytes.prefix(max(0, count)).map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
         return target.hasPrefix("/") ? target : Paths.join(AtomicFile.split(path).directory, target)
     }
 }

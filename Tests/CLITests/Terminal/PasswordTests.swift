@@ -69,7 +69,8 @@ struct PasswordTests {
         try scratch.write("horse", "my file", mode: mode_t(mode))
         let failure = await failure { try await password(["--password-file", scratch.path("my file")]) }
         #expect(failure?.error == .failed(.permissions))
-        #expect(failure?.hints == ["chmod 600 '\(scratch.path("my file"))'"])
+        let file = "'\(scratch.path("my file"))'"
+        #expect(failure?.hints == ["chmod 600 \(file)", "tresor … {--password-file} --password-fd 3 3<\(file)"])
     }
 
     @Test("A missing file is not found, a directory is no password")
