@@ -127,6 +127,7 @@
             private let failures: [TransportFailure]
             private let last: TransportAnswer
             private let number = Mutex(0)
+            let audience = Audience.ofTests
 
             init(failures: [TransportFailure], last: TransportAnswer) { (self.failures, self.last) = (failures, last) }
 

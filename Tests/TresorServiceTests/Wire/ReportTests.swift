@@ -98,7 +98,8 @@
                 target: .service(NotingHandler()), rule: .service(names: []), limits: ServerLimits(), report: report,
                 isBehindProxy: true)
             let head = AcceptedHead(
-                route: .operation(.card), bodyByteCount: 0, authorization: nil, forwardedFor: nil, closes: false)
+                route: .operation(.card), bodyByteCount: 0, authorization: nil, host: "localhost", ports: [],
+                forwardedFor: nil, closes: false)
             let refusal = #expect(throws: Refusal.self) { try responder.source(of: head, on: []) }
             #expect(refusal?.status.rawValue == 500)
             let exchange = Exchange(source: [], head: head, budget: responder.bodies)
@@ -106,17 +107,6 @@
             let line = try #require(log.all.last)
             #expect(line.contains("\"level\":\"error\",\"event\":\"request\",\"operation\":\"card\",\"status\":500"))
             #expect(line.contains("\"cause\":\"no-x-forwarded-for\""))
-        }
-
-        @Test("The pace of a body: so much in each span, whatever came before")
-        func keepsAPace() {
-            var pace = BodyPace(10, in: .seconds(1))
-            let kept = [30, 40, 49].map { pace.isKept(by: $0) }
-            #expect(kept == [true, true, false])
-            var body = ServerLimits().body
-            // 1.3 MB at 300 kbit/s.
-            let isKept = (1...4).allSatisfy { body.isKept(by: $0 * 375_000) }
-            #expect(isKept)
         }
 
         @Test("The forms of a time")
