@@ -198,7 +198,7 @@ def opaque32(x): return u32(len(x)) + x
 
 
 MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"B1", b"D1", b"K1", b"Y1", b"O1", b"S2", b"N1", b"Z1",
-                               b"T1", b"X1", b"Q1", b"U1", b"x1", b"n1", b"R1", b"G1")]
+                               b"T1", b"X1", b"Q1", b"U1", b"x1", b"n1", b"a1", b"R1", b"G1")]
 
 
 # 4.2 Armour
