@@ -59,7 +59,7 @@ struct Invocation: Sendable {
                 transfers.finish()
                 obstacle.note(noted)
             }, transfer: { transfers.update($0) },
-            notice: { [output] notice in notices.take(notice, from: place, saying: output) })
+            notice: { [output] notice in notices.take(notice, from: place) { output.say($0) } })
     }
 
     /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.

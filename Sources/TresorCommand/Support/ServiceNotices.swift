@@ -17,11 +17,13 @@ final class ServiceNotices: Sendable {
 
     /// Says that requests are dated by the service, or notes why the command fails.
     ///
-    /// - Parameter place: the address of the service, fit to be shown.
-    func take(_ notice: ServiceNotice, from place: String, saying output: Output) {
+    /// - Parameters:
+    ///   - place: the address of the service, fit to be shown.
+    ///   - say: shows the person a line.
+    func take(_ notice: ServiceNotice, from place: String, saying say: (String) -> Void) {
         switch notice {
         case .clockOff(let own, let service):
-            output.say("\(Self.clocks(own, service, place)); requests are dated by the service: set this clock")
+            say("\(Self.clocks(own, service, place)); requests are dated by the service: set this clock")
         case .clockFarOff(let own, let service):
             note(
                 .failed(.serviceClock),
