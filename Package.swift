@@ -134,15 +134,6 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(
-            name: "tresor-vectors",
-            dependencies: [
-                "Clibsodium", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            path: "Sources/TresorVectors",
-            swiftSettings: settings
-        ),
         .testTarget(
             name: "TresorCryptoTests",
             dependencies: [
@@ -177,9 +168,8 @@ let package = Package(
         .testTarget(
             name: "VectorTests",
             dependencies: [
-                "TestSupport", "TresorCommand", "Tresor", "TresorConformance", "TresorCore", "TresorSQLite",
-                "TresorStore",
-                "tresor-vectors",
+                "TestSupport", "TresorCommand", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto",
+                "TresorSQLite", "TresorStore", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -2,5 +2,5 @@
 
 // scripts/attacks appends this to the copy of Package.swift: of the tests, only those that disable checks are built,
 // and what they stand on.
-let others = ["CLITests", "TresorStoreTests", "TresorTests", "VectorTests", "tresor-vectors"]
+let others = ["CLITests", "TresorStoreTests", "TresorTests", "VectorTests"]
 package.targets.removeAll { others.contains($0.name) }

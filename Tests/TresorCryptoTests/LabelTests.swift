@@ -17,11 +17,11 @@ import Testing
         }
     }
 
-    /// Every declared label is registered, and none is written anywhere else. Only the vector generator spells the
-    /// labels out, so that it does not check the registry by itself.
+    /// Every declared label is registered, and none is written anywhere else. Only the vector generator, a package of
+    /// its own, spells the labels out, so that it does not check the registry by itself.
     @Test func A13_registryIsWhatTheCodeDeclares() throws {
         var declared: [String] = []
-        for (path, text) in try SourceCode.files(of: "Sources") where !path.hasPrefix("TresorVectors/") {
+        for (path, text) in try SourceCode.files(of: "Sources") {
             for line in text.split(separator: "\n") where !line.contains("//") {
                 for part in line.components(quoted: "tresor/v1/") {
                     #expect(path == "TresorCrypto/DomainLabel.swift", "\(part) in \(path)")

@@ -8,8 +8,6 @@ import TresorCrypto
 import TresorSQLite
 import TresorStore
 
-@testable import tresor_vectors
-
 /// The archive of each release opens in all later ones, as will that of this one.
 @Suite struct ArchiveTests {
     /// A folder of the archive; `nil` where it could not be made.
@@ -53,8 +51,8 @@ import TresorStore
         for row in rows {
             let path = String(row.split(separator: " ")[1].dropFirst(2))
             listed.insert(path)
-            let bytes = Array(try Data(contentsOf: folder.appendingPathComponent(path)))
-            #expect(row.hasPrefix(hexText(sha256(bytes))), "\(path)")
+            let bytes = try Data(contentsOf: folder.appendingPathComponent(path))
+            #expect(row.hasPrefix(Repository.sha256(bytes)), "\(path)")
         }
         let present = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter {
             !isDirectory(folder.path + "/" + $0)

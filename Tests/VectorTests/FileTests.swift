@@ -3,14 +3,8 @@
 import Foundation
 import Testing
 
-@testable import tresor_vectors
-
-/// The files are what the generator makes, and add up. `scripts/test` runs them.
+/// The files add up. `vectors/generator` tests that they are what the generator makes.
 @Suite struct FileTests {
-    @Test func regenerationChangesNothing() {
-        #expect(Library.make().differences(from: Repository.vectors) == [])
-    }
-
     @Test func indexAddsUp() throws {
         let index = try Repository.json("index.json")
         let files = try #require(index["files"] as? [String: [String: Any]])
@@ -19,8 +13,8 @@ import Testing
         for (path, row) in files {
             positives += try #require(row["positives"] as? Int)
             negatives += try #require(row["negatives"] as? Int)
-            let bytes = Array(try Data(contentsOf: Repository.root.appendingPathComponent("vectors/\(path)")))
-            #expect(row["sha256"] as? String == hexText(sha256(bytes)), "\(path)")
+            let bytes = try Data(contentsOf: Repository.root.appendingPathComponent("vectors/\(path)"))
+            #expect(row["sha256"] as? String == Repository.sha256(bytes), "\(path)")
             guard path.hasSuffix(".json"), !path.hasPrefix("scenario/") else { continue }
             let tests = try Repository.tests(String(path.dropLast(5)))
             #expect(tests.count { $0["error"] != nil } == row["negatives"] as? Int, "\(path)")
@@ -37,10 +31,8 @@ import Testing
         for (few, many) in tests {
             let (few, many) = (few["in"] as? [String: String] ?? [:], many["in"] as? [String: String] ?? [:])
             #expect(few["construction"] == many["construction"])
-            #expect(few["count"] == hexText(u64(10_000)) && many["count"] == hexText(u64(1_000_000)))
+            #expect(few["count"] == "0000000000002710" && many["count"] == "00000000000f4240")
         }
-        let made = AccumulatedVectors.nightly(count: 0).json.text()
-        #expect(made.hasPrefix("{\n  \"file\": \"nightly\"") && made.contains("schema/nightly.schema.json"))
     }
 
     /// Values that can only change together.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
 import Foundation
 
 /// The files of the repository, found from this one.
@@ -12,6 +13,8 @@ enum Repository {
     static func text(_ path: String) throws -> String {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
+
+    static func sha256(_ data: Data) -> String { SHA256.hash(data: data).map { String(format: "%02x", $0) }.joined() }
 
     static func json(_ path: String) throws -> [String: Any] {
         let data = try Data(contentsOf: root.appendingPathComponent("vectors/\(path)"))

@@ -8,10 +8,12 @@ import Testing
     private typealias File = (module: String, name: String, source: SwiftSource)
 
     private static func sources() throws -> [File] {
-        let directory = Repository.root.appending(path: "Sources").path(percentEncoded: false)
-        let names = try FileManager.default.subpathsOfDirectory(atPath: directory)
-        return try names.filter { $0.hasSuffix(".swift") }.sorted().map { name in
-            (String(name.prefix { $0 != "/" }), name, SwiftSource(try Repository.text("Sources/\(name)")))
+        try ["Sources", "vectors/generator/Sources"].flatMap { folder in
+            let directory = Repository.root.appending(path: folder).path(percentEncoded: false)
+            let names = try FileManager.default.subpathsOfDirectory(atPath: directory)
+            return try names.filter { $0.hasSuffix(".swift") }.sorted().map { name in
+                (String(name.prefix { $0 != "/" }), name, SwiftSource(try Repository.text("\(folder)/\(name)")))
+            }
         }
     }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-
 /// Identity files: kit, devices, earlier seeds, the tag (SPEC §8).
 struct SlotVectors: TestWriter {
     let file: VectorFile

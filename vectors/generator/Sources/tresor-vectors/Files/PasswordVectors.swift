@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-
 /// Preparing passwords, and opening with them (SPEC §8.1).
 struct PasswordVectors: TestWriter {
     let file: VectorFile

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tresor
-import TresorCore
-import TresorCrypto
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorCrypto
 
 /// The effect of an act at one state: steps 3 to 6 of perform (SPEC §9.7).
 struct ActVectors: TestWriter {

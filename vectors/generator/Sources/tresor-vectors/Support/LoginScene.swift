@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Clibsodium
+import Csodium
 
 /// One name at one service, with every intermediate value of a registration and a log-in (SPEC §20).
 struct LoginScene {

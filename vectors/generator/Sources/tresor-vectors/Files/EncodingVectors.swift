@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-
 /// Objects, armour, ids and evidence (SPEC §4).
 struct EncodingVectors: TestWriter {
     let file: VectorFile

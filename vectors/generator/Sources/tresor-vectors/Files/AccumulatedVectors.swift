@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-
 /// Random cases of each construction, reduced to one hash (SPEC §6).
 enum AccumulatedVectors {
     static func make() -> VectorFile { accumulated("accumulated", count: 10_000) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
+@testable import TresorCrypto
 
 /// The registry of SPEC §16.1, and each label used.
 struct LabelVectors: TestWriter {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-
 typealias Bytes = [UInt8]
 
 func u8(_ value: UInt8) -> Bytes { [value] }
 func u16(_ value: Int) -> Bytes { bigEndianBytes(UInt16(truncatingIfNeeded: value)) }
 func u32(_ value: Int) -> Bytes { bigEndianBytes(UInt32(truncatingIfNeeded: value)) }
 func u64(_ value: UInt64) -> Bytes { bigEndianBytes(value) }
+
+/// The bytes of an integer, the highest one first.
+func bigEndianBytes(_ value: some FixedWidthInteger) -> Bytes { withUnsafeBytes(of: value.bigEndian) { Bytes($0) } }
 
 /// `LP(x)` of SPEC §2.
 func prefixed(_ bytes: Bytes) -> Bytes { u32(bytes.count) + bytes }

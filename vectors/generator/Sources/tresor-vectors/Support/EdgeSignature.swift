@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Clibsodium
+import Csodium
 
 /// Signatures that satisfy the equation and that SPEC §5.2 refuses.
 enum EdgeSignature {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
+@testable import TresorCrypto
 
 /// Cards, chains, user ids and numbers (SPEC §7).
 struct IdentityVectors: TestWriter {

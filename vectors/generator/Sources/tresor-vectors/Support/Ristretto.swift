@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Clibsodium
+import Csodium
 import Crypto
 
 /// The group and the function of SPEC §20.2, by the library alone.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
-
 /// Names, numbers, words and errors (SPEC §4.4).
 struct TextVectors: TestWriter {
     let file: VectorFile

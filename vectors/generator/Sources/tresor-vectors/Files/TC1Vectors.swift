@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Clibsodium
+import Csodium
 
 /// derive and TC1 (SPEC §6).
 struct TC1Vectors: TestWriter {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCrypto
+@testable import TresorCrypto
 
 /// An identity file of SPEC §8, slot by slot.
 struct IdentityFileWriter {

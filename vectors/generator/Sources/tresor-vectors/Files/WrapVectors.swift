@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Clibsodium
+import Csodium
 
 /// Wraps, HPKE with X-Wing, and checks of keys (SPEC §9.6).
 struct WrapVectors: TestWriter {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Clibsodium
+import Csodium
 import Crypto
 import Foundation
-import TresorCrypto
 
 /// The generator runs only on its own inputs, so a failure here is a mistake in the generator.
 func must<Value: ~Copyable>(_ body: @autoclosure () throws -> Value) -> Value {
@@ -171,7 +170,8 @@ struct HPKEWrapping {
 
 /// The X-Wing public key of a seed.
 func kemPublicKey(seed: Bytes) -> Bytes {
-    must(try XWing.publicKey(seed: SecretKey(SecretBytes(copying: seed.span)))).bytes
+    let key = must(try XWingMLKEM768X25519.PrivateKey(seedRepresentation: seed, publicKey: nil))
+    return Bytes(key.publicKey.rawRepresentation)
 }
 
 func sha256(_ bytes: Bytes) -> Bytes { Bytes(SHA256.hash(data: bytes)) }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tresor
-import TresorConformance
-import TresorCore
-import TresorCrypto
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorCrypto
 
 /// Snapshots of a log, SPEC §9.10.
 struct SnapshotVectors: LogTestWriter {
@@ -196,8 +195,10 @@ struct SnapshotVectors: LogTestWriter {
     private static func kept(_ log: Log, _ person: Person) -> Bytes {
         let state = must(try Fold.state(of: log.entries, tresor: TresorID(try required(Hash256(log.tresor)))))
         let identity = must(
-            try Conformance.identity(chain: person.chain, seed: person.newest.seed, previous: person.previous))
-        return must(try Conformance.snapshot(state, of: identity))
+            try Identity(
+                chain: CardChain(person.chain), seed: SecretKey(SecretBytes(copying: person.newest.seed.span)),
+                previous: person.previous))
+        return must(try SnapshotStore(identity).bytes(of: state))
     }
 
     private static func opened(_ log: Log) -> Values {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Clibsodium
+import Csodium
 import TresorCrypto
 
 /// One ciphertext of two blocks, and a tag that Poly1305 accepts under two keys. With x and y the blocks, each with its

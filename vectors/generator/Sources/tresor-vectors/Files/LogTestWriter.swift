@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tresor
-import TresorCore
-import TresorCrypto
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorCrypto
 
 /// Writes tests of `fold`.
 protocol LogTestWriter: TestWriter {}
