@@ -24,9 +24,9 @@ import Testing
     private static func places(_ count: Int, isFirst: Bool) -> [Int] {
         var places: Set = LongRun.isOn ? [0, count / 3, count / 2, count - 17, count - 1] : [count / 2, count - 1]
         if isFirst {
-            places.formUnion(0..<min(count, LongRun.isOn ? 160 : 64))
-            places.formUnion(max(0, count - (LongRun.isOn ? 80 : 40))..<count)
-            places.formUnion(stride(from: 0, to: count, by: max(1, count / (LongRun.isOn ? 24 : 12))))
+            places.formUnion(0..<min(count, LongRun.isOn ? 160 : 32))
+            places.formUnion(max(0, count - (LongRun.isOn ? 80 : 20))..<count)
+            places.formUnion(stride(from: 0, to: count, by: max(1, count / (LongRun.isOn ? 24 : 8))))
         }
         return places.filter { (0..<count).contains($0) }.sorted()
     }

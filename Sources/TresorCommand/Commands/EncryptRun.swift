@@ -63,16 +63,9 @@ struct EncryptRun {
             try await seal(input, startingWith: start, record, type, step, output)
             return nil
         }
-        if start.isEmpty, input.isStream, !command.allowEmpty { throw Self.nothing(from: input) }
+        try input.refuseNothing(start, allowed: command.allowEmpty)
         if try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
         return Item(step: step, output: output, content: NamedContent(start, record: record, type: type))
-    }
-
-    /// The failure of an INPUT that yields nothing, as a pipe does whose program has failed.
-    private static func nothing(from input: InputFile) -> CommandFailure {
-        .usage(
-            "\(input.shownName) is empty: the program that writes to it may have failed",
-            hints: ["tresor … --allow-empty"])
     }
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {

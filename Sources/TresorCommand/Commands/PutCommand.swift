@@ -11,7 +11,7 @@ struct PutCommand: InputsCommand {
         CommandPage(
             name: "put", group: .data, abstract: "Put records into a tresor, or delete them.",
             usage: """
-                tresor put -t T [--as NAME] [--type TEXT] [--if REV|none] [--later] [INPUT…]
+                tresor put -t T [--as NAME] [--type TEXT] [--if REV|none] [--later] [--allow-empty] [INPUT…]
                 tresor put -t T --delete [--if REV] [--later] NAME…
                 """,
             discussion: """
@@ -44,14 +44,17 @@ struct PutCommand: InputsCommand {
     @Flag(help: "Keep the change in your home; tresor sync sends it.")
     var later = false
 
+    @Flag(help: "Put nothing where a pipe brings nothing.")
+    var allowEmpty = false
+
     @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"), completion: .file())
     var inputs: [String] = []
 
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        guard !delete || (name == nil && type == nil && !inputs.isEmpty) else {
-            throw CommandFailure.usage("--delete takes the names of records, and neither --as nor --type")
+        guard !delete || (name == nil && type == nil && !allowEmpty && !inputs.isEmpty) else {
+            throw CommandFailure.usage("--delete takes the names of records, and none of --as, --type, --allow-empty")
         }
         guard name == nil || inputs.count <= 1 else { throw CommandFailure.usage("--as names one INPUT") }
         let expected = try expectation()
@@ -212,6 +215,7 @@ struct PutCommand: InputsCommand {
                     .usage, "\(input.shownName) is larger than a record, which has at most 65536 bytes",
                     file: input.path)
             }
+            try input.refuseNothing(start, allowed: allowEmpty)
             guard let name = name ?? input.lastComponent else {
                 throw CommandFailure.usage("standard input has no name", hints: ["tresor … --as NAME"])
             }

@@ -97,8 +97,12 @@ final class InputFile: Sendable {
         return fstat(descriptor, &status) == 0 && status.isKind(S_IFREG) ? status : nil
     }
 
-    /// Whether it is a pipe, a socket or a terminal. Nothing that came from one may mean that its writer failed.
-    var isStream: Bool { StandardInput.isStream(descriptor) }
+    /// Refuses no content at all from a pipe, a socket or a terminal: the program that writes to it may have failed.
+    func refuseNothing(_ content: [UInt8], allowed: Bool) throws(CommandFailure) {
+        guard content.isEmpty, !allowed, StandardInput.isStream(descriptor) else { return }
+        throw .usage(
+            "\(shownName) is empty: the program that writes to it may have failed", hints: ["tresor … --allow-empty"])
+    }
 
     /// Looks behind the last byte whether the file is still the one that was opened.
     ///

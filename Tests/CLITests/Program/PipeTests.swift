@@ -83,6 +83,18 @@ struct PipeTests {
             try shell(": >nothing && tresor encrypt -t one nothing -o out && tresor encrypt -t one <nothing").code == 0)
     }
 
+    @Test("A program before the pipe that fails changes no record")
+    func emptyRecord() throws {
+        #expect(try shell("tresor put -t one --as plan <plan").code == 0)
+        let empty = try shell("false | tresor put -t one --as plan")
+        #expect(empty.code == 64 && empty.errorText.hasPrefix("tresor: error: standard input is empty"))
+        #expect(empty.errorText.contains("hint: tresor put -t one --as plan --allow-empty"))
+        #expect(try shell("tresor get -t one plan | cmp - plan").code == 0)
+        #expect(try shell("false | tresor put -t one --as plan --allow-empty").code == 0)
+        #expect(try shell("test -z \"$(tresor get -t one plan)\"").code == 0)
+        #expect(try shell(": >nothing && tresor put -t one nothing && tresor put -t one --as none <nothing").code == 0)
+    }
+
     @Test(
         "A password file that another system has made is named, and the hint mends it",
         arguments: [
