@@ -126,6 +126,16 @@
                 }.sorted()
         }
 
+        /// Those of which one may end at any time, and PostgreSQL recovers. If the one that recovers is ended,
+        /// PostgreSQL stops by its own rule, and an operator has to start it.
+        var endableProcesses: [pid_t] {
+            processes.dropFirst().filter { process in
+                let words = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
+                // A process that has no title yet may become the one that recovers.
+                return words.map { $0.hasPrefix("postgres: ") && !$0.hasPrefix("postgres: startup") } ?? false
+            }
+        }
+
         deinit { stop() }
 
         /// Stops the cluster and waits for its end.

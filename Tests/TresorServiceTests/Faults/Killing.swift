@@ -89,8 +89,8 @@
                     do { try cluster.restart() } catch { throw .store(.other) }
                 }
             case .backend:
-                guard let others = cluster?.processes.dropFirst(), !others.isEmpty else { return }
-                Foundation.kill(others[others.startIndex + Int(choice % UInt64(others.count))], SIGKILL)
+                guard let others = cluster?.endableProcesses, !others.isEmpty else { return }
+                Foundation.kill(others[Int(choice % UInt64(others.count))], SIGKILL)
             }
         }
 
