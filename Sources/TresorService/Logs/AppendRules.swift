@@ -107,8 +107,11 @@
             guard removing.isSuperset(of: losing),
                 removing.allSatisfy({ !after.needsWraps($0) && after.chain(of: $0) != nil })
             else { throw .altered }
+            let moved = people.filter { user in
+                before.flatMap { Access(of: user, in: $0) } != Access(of: user, in: after)
+            }
             return Judgment(
-                state: after, cost: HeldMemory.byteCount(of: after), people: people.sorted(), named: named)
+                state: after, cost: HeldMemory.byteCount(of: after), people: moved.sorted(), named: named)
         }
 
         /// The author brings the blobs that the entry names, or none of them. A member who restores the entry of

@@ -18,6 +18,21 @@
             var error: TresorError = .altered
         }
 
+        /// An entry writes who may read for those alone whom it moves.
+        @Test func anEntryWritesTheRowsOfThoseItMoves() async throws {
+            let house = try await Household(Bench())
+            let plans = house.owner.tresor(house.tresor)
+            func moved(_ act: Act) async throws -> [UserID] {
+                let before = try await house.state()
+                try await plans.perform(act)
+                let request = try #require(house.store.appends.last)
+                return try AppendRules.judge(AppendDraft(request), by: house.owner.user, on: before).people
+            }
+            #expect(try await moved(.rotate).isEmpty)
+            #expect(try await moved(.revoke([.user(house.reader.user)])) == [house.reader.user])
+            #expect(try await house.bench.service.check().isClean)
+        }
+
         @Test func A127_nothingIsWrittenBeforeEveryCheckHasPassed() async throws {
             let house = try await Household(Bench())
             let owner = try house.signer(house.owner)
