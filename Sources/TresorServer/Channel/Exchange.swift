@@ -44,7 +44,7 @@
         var milliseconds: Int64 { nanoseconds / 1_000_000 }
 
         /// Whether the body leaves room to small ones.
-        private var isLarge: Bool { (head?.bodyByteCount ?? 0) > ServiceHead.smallByteCount }
+        private var isLarge: Bool { (head?.bodyByteCount ?? 0) > budget.smallByteCount }
 
         /// Whether the client waits for news.
         var isLongPoll: Bool { head?.route == .operation(.news) }

@@ -38,7 +38,8 @@
             bodies = SharedBudget(maximum: limits.bodyByteCount, share: limits.bodyByteCountOfSource)
             bodiesOfStrangers = SharedBudget(
                 maximum: limits.bodyByteCount / limits.partOfStrangers,
-                share: limits.bodyByteCountOfSource / limits.partOfStrangers, partOf: bodies)
+                share: limits.bodyByteCountOfSource / limits.partOfStrangers, partOf: bodies,
+                smallByteCount: limits.smallByteCountOfStrangers)
         }
 
         /// Judges the head of an operation, and returns the room for its body and answer: a small part for one that

@@ -26,6 +26,8 @@
         var bodyByteCountOfSource = 64 << 20
         /// The part of both for requests whose heads prove nothing.
         var partOfStrangers = 16
+        /// The bodies of theirs that leave no room to others: larger ones leave it to the answers that everybody needs.
+        var smallByteCountOfStrangers = 1 << 10
     }
 
     /// The address by which limits count: the 4 bytes of IPv4, the first 8 of IPv6. `SourceNetwork` says which wider

@@ -13,6 +13,8 @@
             var shares: [[UInt8]: Int] = [:]
         }
 
+        /// The size in bytes above which a body is large.
+        let smallByteCount: Int
         private let maximum: Int
         private let share: Int
         private let whole: SharedBudget?
@@ -22,7 +24,12 @@
         ///   - maximum: the amount for all sources.
         ///   - share: the amount for one source.
         ///   - whole: the amount of which this one is a part: what is taken here is taken there.
-        init(maximum: Int, share: Int, partOf whole: SharedBudget? = nil) {
+        ///   - smallByteCount: the size in bytes above which a body is large.
+        init(
+            maximum: Int, share: Int, partOf whole: SharedBudget? = nil,
+            smallByteCount: Int = ServiceHead.smallByteCount
+        ) {
+            self.smallByteCount = smallByteCount
             self.maximum = maximum
             self.share = share
             self.whole = whole

@@ -88,6 +88,38 @@
             #expect(proved.hasRoom(for: 16 << 20, of: [192, 0, 2, 1], isLarge: true))
         }
 
+        /// Bodies that lack a byte fill what strangers have, and each command asks for the description first.
+        @Test func A230_strangersBodiesLeaveRoomToTheDescriptionOfTheService() async throws {
+            let responder = Responder(
+                target: .service(NotingHandler(knowing: "a proof")), rule: .service(names: []), limits: ServerLimits(),
+                report: Report(logsSources: false) { _ in }, isBehindProxy: false)
+            func exchange(_ operation: ServiceOperation, _ byteCount: Int, from last: UInt8) async throws -> Exchange? {
+                let head = AcceptedHead(
+                    route: .operation(operation), bodyByteCount: byteCount, authorization: nil, host: "localhost",
+                    ports: [], forwardedFor: nil, closes: false)
+                let source: [UInt8] = [198, 51, 100, last]
+                let exchange = Exchange(source: source, head: head, budget: responder.bodies)
+                let room = try await responder.room(for: head, from: source, to: [])
+                return exchange.move(to: room) ? exchange : nil
+            }
+            var held: [Exchange] = []
+            for number in 0..<320 {
+                let body = try await exchange(.register, 64 << 10, from: UInt8(number / 64))
+                guard let body, body.append(ByteBuffer(repeating: 1, count: (64 << 10) - 1)) else { continue }
+                held.append(body)
+            }
+            #expect(held.count == 224)
+            // Also for somebody who shares the address of one of them.
+            for last: UInt8 in [0, 200] {
+                let asking = try #require(try await exchange(.server, ServerRequest().bytes.count, from: last))
+                #expect(asking.append(ByteBuffer(bytes: ServerRequest().bytes)))
+                #expect(asking.takeRoom(64 << 10))
+                asking.giveBack()
+            }
+            for body in held { body.giveBack() }
+            #expect(responder.bodies.taken == 0)
+        }
+
         @Test func A230_aLargeBodyWithoutAProofIsRefusedWithItsHead() async throws {
             try await Wire.run(handler: NotingHandler(knowing: "a proof")) { wire in
                 let body = [UInt8](repeating: 1, count: (64 << 10) + 1)
