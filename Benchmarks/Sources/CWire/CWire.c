@@ -32,6 +32,13 @@ static int connect_from(uint32_t source, int port) {
 
 int wire_connect(int port) { return connect_from(0, port); }
 
+int wire_open(uint32_t source, int port, const void *bytes, size_t count) {
+    int descriptor = connect_from(source, port);
+    if (descriptor >= 0 && send(descriptor, bytes, count, MSG_NOSIGNAL) == (ssize_t)count) return descriptor;
+    if (descriptor >= 0) close(descriptor);
+    return -1;
+}
+
 // The value of Content-Length, or -1.
 static long length_of(const char *head) {
     for (const char *line = head; (line = strstr(line, "\r\n")); line += 2) {

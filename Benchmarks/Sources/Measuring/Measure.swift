@@ -55,18 +55,27 @@ package struct Figure {
         }
     }
 
+    private var goalText: String {
+        switch goal {
+        case .atMost(let limit): "≤ \(Self.number(limit))"
+        case .atLeast(let limit): "≥ \(Self.number(limit))"
+        case .later(let limit): "≤ + \(Self.seconds(limit))"
+        case nil: "—"
+        }
+    }
+
     /// The row of the table.
     package var row: String {
-        let goalText =
-            switch goal {
-            case .atMost(let limit): "≤ \(Self.number(limit))"
-            case .atLeast(let limit): "≥ \(Self.number(limit))"
-            case .later(let limit): "≤ + \(Self.seconds(limit))"
-            case nil: "—"
-            }
         let verdict = isMet.map { $0 ? "yes" : "no" } ?? "—"
         return "| \(work) | \(shown(time)) | \(baseline) | \(shown(baselineTime)) "
             + "| \(Self.number(ratio)) | \(goalText) | \(verdict) |"
+    }
+
+    /// The line that says whether the goal is met; `nil` without a goal.
+    package var verdict: String? {
+        isMet.map {
+            "\($0 ? "met" : "not met"): \(work), \(shown(time)) beside \(baseline), \(shown(baselineTime)); \(goalText)"
+        }
     }
 
     private func shown(_ value: Double) -> String {

@@ -69,7 +69,7 @@ struct AppendLoad {
         let rows: [(String, String, String, String, Figure.Goal)] = [
             ("append", "append", "raw", raw, .atLeast(0.4)), ("append over TLS", "tls", "raw", raw, .atLeast(0)),
             ("append, SQLite", "clinic", "raw", raw, .atLeast(0)),
-            ("append", "append", "etcd", "compare and put, etcd", .atLeast(1)),
+            ("append", "append", "etcd", "compare and put, etcd", .atLeast(0.7)),
             ("append", "append", "kinto", "PUT If-None-Match, Kinto", .atLeast(10)),
         ]
         return rows.compactMap { work, name, peer, beside, goal in

@@ -17,8 +17,13 @@ final class Author: @unchecked Sendable {
     private var sessionKey: SessionKey?
 
     /// Publishes a card and founds a tresor.
-    init(_ handle: String, in store: any Store) async throws {
-        session = try await Person.make(handle, in: store)
+    convenience init(_ handle: String, in store: any Store) async throws {
+        try await self.init(try await Person.make(handle, in: store))
+    }
+
+    /// Founds a tresor.
+    init(_ session: Session) async throws {
+        self.session = session
         let state = try await session.tresors.create(Name(text: "plans"))
         tresor = state.tresor
         head = state.head
@@ -97,13 +102,20 @@ final class Author: @unchecked Sendable {
 enum Person {
     /// Makes an identity and publishes its card.
     static func make(_ handle: String, in store: any Store) async throws -> Session {
+        try await make(try Identity.make(handle: Name(text: handle), time: Site.clock()), in: store)
+    }
+
+    /// Publishes the card of an identity.
+    ///
+    /// - Parameter previous: its sealed earlier seeds, the newest of them first.
+    static func make(_ identity: Identity, previous: [[UInt8]] = [], in store: any Store) async throws -> Session {
         let client = Client(home: VolatileHome(), store: store, clock: Site.clock)
-        let identity = try Identity.make(handle: Name(text: handle), time: Site.clock())
         let kit = try RecoveryKit()
         let slot = try identity.seal(
             under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()),
             since: Site.clock())
-        try client.home.replace(.identity, with: try IdentityFile(of: identity, previous: [], slots: [slot]).bytes)
+        try client.home.replace(
+            .identity, with: try IdentityFile(of: identity, previous: previous, slots: [slot]).bytes)
         let session = Session(client: client, identity: identity)
         try await client.people.publishCard()
         return session

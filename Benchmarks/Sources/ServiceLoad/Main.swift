@@ -5,31 +5,39 @@ import Foundation
 import Measuring
 
 /// Prints the tables of the service of `Benchmarks/README.md`. Arguments: a directory to work in, and the names of the
-/// tables, none for all. `Benchmarks/service` starts it, and what it compares the service with.
+/// tables, none for all; `A230` is a row of *hostile*. `Benchmarks/service` starts it, and what it compares the service with.
 @main
 enum Main {
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         guard let directory = arguments.first, let site = Site(directory) else {
-            print("usage: Benchmarks/service [append|length|share|start|idle]…")
+            print("usage: Benchmarks/service [append|length|share|start|idle|hostile [A230…]]…")
             exit(64)
         }
         guard wire_allow_files(12_000) == 0 else { throw LoadFailure("12000 open files are not allowed") }
-        let wanted = Set(arguments.dropFirst())
+        let words = Set(arguments.dropFirst())
+        let rows = words.filter { $0.hasPrefix("A") }
+        let wanted = words.subtracting(rows).union(rows.isEmpty ? [] : ["hostile"])
         let tables: [(name: String, figures: () async throws -> [Figure])] = [
             ("append", { try await AppendLoad(site).figures() }),
             ("length", { try await LengthLoad(site).figures() }),
             ("share", { try await ShareLoad(site).figures() }),
             ("start", { try await StartLoad(site).figures() }),
             ("idle", { try await IdleLoad(site).figures() }),
+            ("hostile", { try await HostileLoad(site, rows: rows).figures() }),
         ]
+        var verdicts: [String] = []
         for table in tables where wanted.isEmpty || wanted.contains(table.name) {
             print("\n### \(table.name)\n")
             print("| work | time | beside | its time | ratio | goal | met |")
             print("|---|---|---|---|---|---|---|")
-            for figure in try await table.figures() { print(figure.row) }
+            let figures = try await table.figures()
+            for figure in figures { print(figure.row) }
+            verdicts += figures.compactMap(\.verdict)
             fflush(nil)
         }
+        print("\n### goals\n")
+        for verdict in verdicts { print("* \(verdict)") }
     }
 }
 

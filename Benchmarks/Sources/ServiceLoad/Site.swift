@@ -47,6 +47,15 @@ struct Site: Sendable {
         return "postgresql://tresor@/\(name)?host=\(postgres)"
     }
 
+    /// Changes the database of a service: the path of an SQLite file, or the location of a database of PostgreSQL.
+    func change(_ store: String, _ statement: String) throws {
+        let isPostgres = store.contains("://")
+        try Self.run(
+            isPostgres
+                ? [postgresPrograms + "/psql", "-q", "-d", store, "-c", statement]
+                : ["/usr/bin/sqlite3", store, statement])
+    }
+
     /// Makes a directory.
     func folder(_ name: String) throws -> String {
         try FileManager.default.createDirectory(atPath: "\(directory)/\(name)", withIntermediateDirectories: true)
@@ -103,33 +112,43 @@ struct Site: Sendable {
 
 /// A running service.
 final class Server: Sendable {
+    /// Limits of an account that no measurement reaches.
+    static let wideLimits = [
+        "--quota-requests", "1000000", "--quota-entries", "10000000", "--quota-bytes", "1000000000000",
+    ]
+
     let port: Int
     let processNumber: Int32
     private let process: Process
     private let log: String
 
-    /// Makes a service from an embedded store, and runs it.
+    /// Makes a service from an embedded store, where everybody with a card gets an account, and runs it.
     ///
-    /// - Parameter store: the path of an SQLite file, or the location of a database of PostgreSQL.
+    /// - Parameters:
+    ///   - store: the path of an SQLite file, or the location of a database of PostgreSQL.
+    ///   - limits: options that set limits; none for those of every service.
     convenience init(
-        _ name: String, on store: String, from embedded: String, operator card: String, isSecure: Bool, in site: Site
+        _ name: String, on store: String, from embedded: String, operator card: String, isSecure: Bool,
+        limits: [String] = Server.wideLimits, in site: Site
     ) throws {
         let key = "\(site.directory)/\(name).key"
         try Site.run([site.server, "init", store, "--server-key", key, "--operator", card])
-        try Site.run([site.server, "import", store, embedded, "--server-key", key])
-        try self.init(name, on: store, isSecure: isSecure, in: site)
+        try Site.run([site.server, "import", store, embedded, "--server-key", key, "--yes"])
+        try site.change(store, "UPDATE accounts SET state = 3 WHERE state = 2")
+        try self.init(name, on: store, isSecure: isSecure, limits: limits, in: site)
     }
 
     /// Runs a service that was made before.
-    init(_ name: String, on store: String, isSecure: Bool, in site: Site) throws {
+    private init(_ name: String, on store: String, isSecure: Bool, limits: [String], in site: Site) throws {
         log = "\(site.directory)/\(name).log"
         _ = FileManager.default.createFile(atPath: log, contents: nil)
         process = Process()
         process.executableURL = URL(filePath: site.server)
         var arguments = [
             "run", store, "--server-key", "\(site.directory)/\(name).key", "--listen", "127.0.0.1:0",
-            "--quota-requests", "1000000", "--quota-entries", "10000000", "--quota-bytes", "1000000000000",
+            "--revoked-log", "\(site.directory)/\(name).revoked",
         ]
+        arguments += limits
         if isSecure {
             let files = try site.certificate()
             arguments += ["--certificate", files.certificate, "--key", files.key]
@@ -183,7 +202,7 @@ final class Server: Sendable {
     /// The address of the service, for connections.
     func route(certificates: String? = nil) throws -> Route {
         let address = try ServiceAddress("\(certificates == nil ? "http" : "https")://127.0.0.1:\(port)")
-        let context = try certificates.map { try TLSContext(certificates: $0) }
+        let context = try certificates.map { try TLSContext(Authorities(named: $0)) }
         return Route(address: address, proxy: nil, context: context)
     }
 

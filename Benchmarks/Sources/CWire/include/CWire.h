@@ -9,6 +9,9 @@
 // Connects to a port of loopback. Returns a descriptor, or -1.
 int wire_connect(int port);
 
+// Connects to a port of loopback from another address of loopback, or from any for 0, and sends bytes. Returns a descriptor, or -1.
+int wire_open(uint32_t source, int port, const void *bytes, size_t count);
+
 // Sends a request of HTTP/1.1 and reads its answer. Returns the status, or -1; the body goes to `body`, its size to `count`, which holds the room before.
 int wire_exchange(int descriptor, const void *request, size_t request_count, void *body, size_t *count);
 
