@@ -23,9 +23,12 @@ package struct Era: Hashable, Sendable {
     }
 
     /// Draws the era after this one. Its bytes are greater.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` with *damaged* after the last era, which no service reaches by counting.
     package func next() throws(TresorError) -> Era {
         var decoder = ByteDecoder(bytes)
         let number = try decoder.integer(UInt64.self)
+        guard number < .max else { throw .store(.damaged) }
         var encoder = ByteEncoder()
         encoder.integer(number + 1)
         encoder.raw(try randomBytes(Self.byteCount - 8))

@@ -46,6 +46,8 @@ import TresorCrypto
         #expect(eras.allSatisfy { $0.bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 1]) && $0.bytes.count == Era.byteCount })
         let carried = try #require(Era([0, 0, 0, 0, 0, 0, 0, 255] + [UInt8](repeating: 255, count: 8)))
         #expect(try carried.next().bytes.starts(with: [0, 0, 0, 0, 0, 0, 1, 0]))
+        let last = try #require(Era([UInt8](repeating: 255, count: Era.byteCount)))
+        #expect(throws: TresorError.store(.damaged)) { _ = try last.next() }
         #expect(Era([1]) == nil)
     }
 
