@@ -34,7 +34,7 @@
                 }
             }
             #expect(refusal == .store(.full))
-            #expect(server.said.contains("\"operation\":\"append\",\"status\":507,\"error\":\"store\""))
+            #expect(await server.says("\"operation\":\"append\",\"status\":507,\"error\":\"store\""))
             #expect(acknowledged > 0)
             // A reader is served, and sees what was acknowledged and nothing else.
             #expect(try await anna.client.logs.state(of: tresor).head.sequence == acknowledged)
