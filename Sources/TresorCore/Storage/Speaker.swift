@@ -25,10 +25,10 @@ package enum Speaker: Sendable {
 
     /// Makes calls in the name of this speaker.
     ///
-    /// - Parameter home: the home of the speaker, which judges who a service is.
+    /// - Parameter home: the home of the speaker, which judges who a service is; `nil` believes what each service says.
     /// - Throws: the errors of `calls`.
     package func call<Answer>(
-        from home: (any Home)? = nil, _ calls: () async throws(TresorError) -> Answer
+        from home: (any Home)?, _ calls: () async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
         let result = await Self.$current.withValue(self) { () async -> Result<Answer, TresorError> in
             await Self.$home.withValue(home) { () async -> Result<Answer, TresorError> in

@@ -168,7 +168,7 @@
                     authorities: Authorities(named: files?.certificate.path), proxy: nil)
                 let client = ServiceClient(
                     over: transport, expecting: bench.service.id, clock: bench.clock.read, pause: { _ in })
-                try await act.speaker.call { () async throws(TresorError) in try await act.ask(client) }
+                try await act.speaker.call(from: nil) { () async throws(TresorError) in try await act.ask(client) }
                 return nil
             } catch {
                 return error

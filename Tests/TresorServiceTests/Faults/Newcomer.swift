@@ -27,7 +27,7 @@
             _ identity: Identity, with service: ServiceClient, time: UInt64 = SystemClock.read()
         ) async throws {
             let chain = identity.chain.bytes
-            let state = try await Speaker.person(identity).call { () async throws(TresorError) in
+            let state = try await Speaker.person(identity).call(from: nil) { () async throws(TresorError) in
                 _ = try await service.call(RegisterRequest(chain: chain, invitation: [], blinded: []))
                 let statement = try LoginStatement(
                     by: identity, server: try await service.serverID(), revision: 1, record: .zero, copy: .zero,

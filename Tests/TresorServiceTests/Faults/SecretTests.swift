@@ -86,7 +86,7 @@
             let store = try HTTPStore("http://127.0.0.1:\(port)")
             let anna = try Identity.make(handle: Name(typed: Self.handle), time: SystemClock.read())
             try await Newcomer.register(anna, with: store.service)
-            try await Speaker.person(anna).call { () async throws(TresorError) in
+            try await Speaker.person(anna).call(from: nil) { () async throws(TresorError) in
                 let service = store.service
                 let device = try DeviceShare(user: anna.user)
                 _ = try await service.call(

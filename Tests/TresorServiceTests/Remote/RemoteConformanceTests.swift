@@ -107,7 +107,7 @@ private struct SampleStore: Store {
     private func speaking<Answer>(
         as user: UserID = UserID(.zero), _ call: () async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
-        try await Speaker.person(people.identity(of: user)).call(call)
+        try await Speaker.person(people.identity(of: user)).call(from: nil, call)
     }
 
     func putCard(

@@ -198,7 +198,7 @@ struct AskedStore: RoutedStore {
         _ call: (any Store) async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
         guard Speaker.current == nil else { return try await call(base) }
-        return try await Speaker.person(person).call { () async throws(TresorError) in try await call(base) }
+        return try await Speaker.person(person).call(from: nil) { () async throws(TresorError) in try await call(base) }
     }
 }
 
