@@ -31,7 +31,7 @@ struct EncryptCommand: InputsCommand {
     @Flag(name: [.short, .customLong("armour")], help: "Make text instead of binary.")
     var a = false
 
-    @Flag(help: "Seal nothing where a pipe brings nothing.")
+    @Flag(help: "Accept an empty pipe.")
     var allowEmpty = false
 
     @OptionGroup var place: OutputOptions

@@ -44,7 +44,7 @@ struct PutCommand: InputsCommand {
     @Flag(help: "Keep the change in your home; tresor sync sends it.")
     var later = false
 
-    @Flag(help: "Put nothing where a pipe brings nothing.")
+    @Flag(help: "Accept an empty pipe.")
     var allowEmpty = false
 
     @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"), completion: .file())

@@ -32,7 +32,7 @@ final class ServiceNotices: Sendable {
         case .otherService:
             note(
                 .altered,
-                "the service at \(place) is another one than this home has met there; "
+                "the service at \(place) is not the one that this home has met there; "
                     + "ask its operator whether they made a new one: if they did not, somebody stands in between",
                 hints: ["tresor register --no-login --replace"])
         }
