@@ -57,6 +57,9 @@ extension DirectoryHome {
         "\(object.staysOnDevice ? state : data)/\(object.name)"
     }
 
+    /// The directories and locks of the home.
+    package var commonPaths: [String] { [data, state, "\(data)/lock", "\(data)/slots.lock"] }
+
     /// The names of the home's own files. A store file in the home keeps the mode that its owner gave it.
     private static func names(in directory: String) throws(TresorError) -> [String] {
         let names = try SystemError.asFailed { () throws(SystemError) in

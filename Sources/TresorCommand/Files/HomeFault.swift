@@ -14,6 +14,13 @@ import TresorStore
 enum HomeFault {
     /// Names the first fault of these paths, and the command that mends it.
     static func failure(at paths: [String]) -> CommandFailure {
+        found(at: paths)
+            ?? CommandFailure(
+                .failed(.permissions), "\(DisplayText.quoted(paths.last ?? "")) cannot be used", file: paths.last)
+    }
+
+    /// The first fault of these paths; `nil` for none.
+    static func found(at paths: [String]) -> CommandFailure? {
         let error = CommandError.failed(.permissions)
         for path in paths {
             var status = stat()
@@ -39,7 +46,7 @@ enum HomeFault {
                     hints: ["chmod \(isDirectory ? "700" : "600") \(word)"], file: path)
             }
         }
-        return CommandFailure(error, "\(DisplayText.quoted(paths.last ?? "")) cannot be used", file: paths.last)
+        return nil
     }
 
     private static func target(of path: String) -> String {

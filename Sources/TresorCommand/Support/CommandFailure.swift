@@ -34,6 +34,10 @@ struct CommandFailure: Error, Sendable {
 
     /// A failure of the library for which the command has no better words.
     init(_ error: TresorError, file: String? = nil, hints: [String] = []) {
+        if file == nil, let failure = Surroundings.current.homeFault.failure(for: error) {
+            self = failure
+            return
+        }
         let words = Self.words(for: error)
         let hints = hints.isEmpty && Self.isForAnAuthority(error) ? ["tresor … {--store-ca} --store-ca FILE"] : hints
         self.init(of: error, file.map { "\(DisplayText.quoted($0)): \(words)" } ?? words, hints: hints, file: file)

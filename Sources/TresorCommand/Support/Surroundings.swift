@@ -39,6 +39,7 @@ struct Surroundings: Sendable {
     let words = Words()
     let introduction = Introduction()
     let obstacle = LastObstacle()
+    let homeFault = LastHomeFault()
     let notices = ServiceNotices()
 
     final class Words: Sendable {

@@ -91,6 +91,25 @@ import Testing
         }
     }
 
+    /// The locks of a home that belong to somebody else, as after a run with `sudo`: nothing is half done.
+    @Test(
+        .enabled(if: geteuid() == 0 && has("setpriv"), "only root has the files of others"),
+        arguments: ["lock", "slots.lock"])
+    func A107_aLockOfSomebodyElseIsNamed(name: String) throws {
+        try stage.expect(as: "anna", ["list"])
+        let home = stage.scratch["homes/anna"]
+        let lock = "\(home)/\(name)"
+        try Data().write(to: URL(fileURLWithPath: lock))
+        _ = try tool("/bin/chown", ["-R", "65534", stage.scratch.path])
+        guard chown(lock, 0, 0) == 0, chmod(lock, 0o600) == 0 else { throw Unmet("chown failed") }
+        stage.wrapper = ["/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        let ending = try stage.refuse(1, as: "anna", ["remember", "--name", "desk"])
+        #expect(ending.errorText.contains("\(name)\" belongs to root, and you are nobody"), "\(ending.errorText)")
+        #expect(ending.errorText.contains("sudo chown nobody \(lock)"), "\(ending.errorText)")
+        guard chown(lock, 65534, 65534) == 0 else { throw Unmet("chown failed") }
+        try stage.expect(as: "anna", ["remember", "--name", "desk"])
+    }
+
     /// A slot whose cost is within the bounds but beyond what the process may have.
     @Test(.disabled(if: isSanitized, "a sanitizer needs more address space than the limit"))
     func A24_aLegalSlotWithoutTheMemory() throws {
