@@ -215,15 +215,17 @@ import TresorStore
         Issue.record("it has no end")
     }
 
-    /// A password takes a while, in which the call may be cancelled.
+    /// Whoever is cancelled works out no password.
     @Test func aCancelledPasswordMakesAndOpensNothing() async throws {
         let world = World()
         let home = MemoryHome()
         let client = world.client(home)
         let handle = try Name(typed: "anna")
         func cancelled(_ body: @escaping @Sendable () async throws -> Void) async -> TresorError? {
-            let task = Task { await failure(body) }
-            task.cancel()
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await failure(body)
+            }
             return await task.value
         }
         let making = await cancelled {
