@@ -41,6 +41,8 @@
         private var pace: BodyPace
         private var closesAfterAnswer = false
         private var isInputClosed = false
+        /// Whether the connection has let go of what it holds.
+        private var hasEnded = false
         /// Why the connection ends before the head that has to come; `nil` as long as it does not.
         private var headCut: Cut?
         /// Whether a wait for news ends with what it has.
@@ -346,8 +348,10 @@
             context?.close(promise: nil)
         }
 
-        /// Lets go of what the connection holds.
+        /// Lets go of what the connection holds, once. A request that is worked on keeps the room of its body.
         private func end() {
+            guard !hasEnded else { return }
+            hasEnded = true
             cut(.left)
             if task == nil { exchange.giveBack() }
             if exchange.isLongPoll { task?.cancel() }

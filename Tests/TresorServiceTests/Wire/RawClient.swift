@@ -47,6 +47,12 @@ final class RawClient: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Has the end of the connection be a reset, which takes away what was sent and not read.
+    func endsWithReset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+    }
+
     /// Sends bytes. A connection that is closed on the other side takes none.
     func send(_ bytes: [UInt8]) async {
         await Self.apart { [descriptor] in

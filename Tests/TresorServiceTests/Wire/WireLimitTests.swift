@@ -191,8 +191,8 @@
             }
         }
 
-        @Test("A126: what a client announces takes no room, and what is worked on keeps its room")
-        func A126_roomIsForBytesThatAreThere() async throws {
+        @Test("A126: what is announced takes no room, and what is worked on keeps its room", arguments: [false, true])
+        func A126_roomIsForBytesThatAreThere(isReset: Bool) async throws {
             var limits = ServerLimits()
             limits.bodyByteCountOfSource = 1_000
             let handler = NotingHandler(holding: .append)
@@ -206,6 +206,7 @@
                 var leaving: RawClient? = try RawClient(port: wire.port)
                 await leaving?.send(Wire.request("append", body: body))
                 try await until { handler.heldCount == 1 }
+                if isReset { leaving?.endsWithReset() }
                 leaving = nil
                 try await Task.sleep(for: .milliseconds(300))
                 let second = try RawClient(port: wire.port)
