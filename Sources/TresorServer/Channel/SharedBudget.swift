@@ -4,7 +4,8 @@
     import Synchronization
     import TresorCore
 
-    /// An amount of which each source takes a share, and each network that it is in.
+    /// An amount of which each source takes a share, and each network that it is in: several shares, and no more than a
+    /// quarter of the whole, so that no line takes it away from all others.
     ///
     /// Large amounts leave an eighth of the whole and of each share to small ones.
     final class SharedBudget: Sendable {
@@ -50,7 +51,10 @@
         private func fits(_ amount: Int, _ networks: [SourceNetwork], _ isLarge: Bool, _ state: State) -> Bool {
             func limit(_ maximum: Int) -> Int { isLarge ? maximum - maximum / 8 : maximum }
             return state.total + amount <= limit(maximum)
-                && networks.allSatisfy { state.shares[$0.prefix, default: 0] + amount <= limit(share * $0.share) }
+                && networks.allSatisfy { network in
+                    let share = max(share, min(share * network.share, maximum / 4))
+                    return state.shares[network.prefix, default: 0] + amount <= limit(share)
+                }
         }
 
         /// Takes an amount for a source.

@@ -42,6 +42,18 @@
             #expect(room.take(1, for: Self.source(1, 1, 9)))
         }
 
+        /// Whoever has a line, or a site with many, leaves three quarters to all others.
+        @Test func A230_noNetworkTakesMoreThanAQuarter() {
+            let room = SharedBudget(maximum: 100, share: 20)
+            #expect((0...255).count(where: { room.take(1, for: Self.source(1, 1, UInt8($0))) }) == 25)
+            #expect((2...255).count(where: { room.take(1, for: Self.source(1, UInt8($0), 0)) }) == 0)
+            #expect((2...255).count(where: { room.take(1, for: Self.source(2, UInt8($0), 0)) }) == 25)
+            #expect((0..<60).count(where: { _ in room.take(1, for: [192, 0, 2, 1]) }) == 20)
+            // The share of an address is its own, however large.
+            let small = SharedBudget(maximum: 10, share: 8)
+            #expect((0..<60).count(where: { _ in small.take(1, for: Self.source(1, 1, 1)) }) == 8)
+        }
+
         @Test func theNetworksOfASource() {
             func shares(_ source: [UInt8]) -> [[UInt8]: Int] {
                 Dictionary(uniqueKeysWithValues: SourceNetwork.all(of: source).map { ($0.prefix, $0.share) })
