@@ -14,7 +14,8 @@
         /// The most wraps that one statement reads of a person: they take more than 4 MiB.
         private static let greatestCount = 4096
 
-        /// Returns the wraps of people for a member: at most 4 MiB, and those of one person alone if they take more.
+        /// Returns the wraps of people for a member: at most 4 MiB, and those of one person alone if they take more. Of all
+        /// epochs it returns those of at most 16 people: each costs a statement.
         ///
         /// - Throws: ``TresorError/noAccess``.
         func wraps(_ request: WrapsRequest, by caller: Caller) async throws(TresorError) -> WrapsAnswer {
@@ -31,12 +32,17 @@
                 var byteCount = 0
                 // Somebody who reads from now on may have a wrap of each epoch.
                 let groupCount = request.epoch == nil ? 1 : Self.groupCount
-                for start in stride(from: 0, to: request.users.count, by: groupCount) {
+                let count = request.epoch == nil ? min(request.users.count, Self.groupCount) : request.users.count
+                for start in stride(from: 0, to: count, by: groupCount) {
                     let users = request.users[start..<min(start + groupCount, request.users.count)]
                     let found = try Self.find(users, request, transaction)
                     for user in users {
-                        var wraps = found[user] ?? []
-                        if answer.isEmpty { wraps = Self.page(wraps) }
+                        let wraps = found[user] ?? []
+                        if answer.isEmpty {
+                            // The client asks on for a person who stands alone, and for nobody else.
+                            let page = Self.page(wraps)
+                            guard page.count == wraps.count else { return WrapsAnswer(wraps: [page.map(\.bytes)]) }
+                        }
                         byteCount += wraps.reduce(4) { $0 + 2 + $1.bytes.count }
                         guard answer.isEmpty || byteCount <= ServiceOperation.pageByteCount else {
                             return WrapsAnswer(wraps: answer)

@@ -51,6 +51,31 @@
 
     /// Wraps that people put without an entry.
     @Suite(.overEveryEngine) struct WrapTests {
+        /// A client asks on for a person whose wraps stand alone in an answer, and for nobody else.
+        @Test func aPageThatIsCutIsThatOfOnePerson() async throws {
+            let house = try await Household(Bench())
+            let wraps = (0..<3_200).map { number in
+                SQL(
+                    "INSERT INTO wraps (tresor, account, epoch, putter, since, wrap) VALUES ($1, $2, $3, $4, $5, $6)",
+                    [
+                        .digest(house.tresor.digest), .digest(house.reader.user.digest),
+                        .integer(Int64(1_000 + number)), .digest(house.owner.user.digest), .integer(1),
+                        .bytes([UInt8](repeating: 1, count: 1_359)),
+                    ])
+            }
+            _ = try await house.bench.engine.write(wraps)
+            let owner = try house.signer(house.owner)
+            func answer(_ users: [UserID]) async throws -> [[[UInt8]]] {
+                try await owner.ask(WrapsRequest(tresor: house.tresor, from: 0, users: users)).wraps
+            }
+            let cut = try await answer([house.reader.user, house.writer.user])
+            #expect(cut.count == 1 && (2_000..<3_200).contains(cut[0].count))
+            #expect(try await answer([house.writer.user, house.reader.user]).count == 1)
+            let strangers = try (0..<40).map { _ in UserID(try #require(Hash256(try randomBytes(32)))) }
+            #expect(try await answer(strangers).count == 16)
+            #expect(try await answer([house.writer.user, strangers[0]]).map(\.isEmpty) == [false, true])
+        }
+
         @Test func A238_nobodyReplacesAWrapThatItsReceiverMayOpen() async throws {
             let house = try await Household(Bench())
             let renewed = try await house.renew(house.reader)
