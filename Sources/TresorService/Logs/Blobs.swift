@@ -187,11 +187,15 @@
                     SELECT CAST(length(bytes) AS bigint), account FROM blobs
                     WHERE tresor = $1 AND hash = $2 AND part = $3
                     """, part),
-                SQL("SELECT sequence FROM blob_names WHERE tresor = $1 AND hash = $2", blob),
+                SQL("SELECT size FROM blob_names WHERE tresor = $1 AND hash = $2", blob),
             ])
             let present = found[0].first
-            let isNamed = !found[1].isEmpty
-            if isNamed, present != nil, !isOwner { return 0 }
+            let named = found[1].first
+            if let named {
+                if present != nil, !isOwner { return 0 }
+                // Another part would make the blob longer than its name says, and nobody could read it any more.
+                guard request.isPart(ofByteCount: try named.number(0)) else { throw .altered }
+            }
             let came = Int64(request.bytes.count)
             let went = try present?.integer(0) ?? 0
             let added = came - went
@@ -203,7 +207,7 @@
             if let present {
                 statements.append(Room.counting(bytes: -went, of: try present.value(1), in: blob[0], at: now))
             }
-            if !isNamed {
+            if named == nil {
                 statements.append(
                     SQL(
                         """
@@ -293,11 +297,12 @@
             return statements
         }
 
+        /// Names a blob. Its first name says how long it is: a later one with another size is that of no bytes.
         private static func naming(_ row: [SQLValue]) -> SQL {
             SQL(
                 """
                 INSERT INTO blob_names (tresor, hash, sequence, size) VALUES ($1, $2, $3, $4)
-                ON CONFLICT (tresor, hash) DO UPDATE SET sequence = $3, size = $4
+                ON CONFLICT (tresor, hash) DO UPDATE SET sequence = $3
                 """, row)
         }
 
@@ -310,8 +315,16 @@
                 SELECT count(*) AS parts, max(part) AS newest, CAST(sum(length(bytes)) AS bigint) AS size
                 FROM blobs WHERE tresor = $1 AND hash = $2) whole
                 WHERE whole.parts = whole.newest + 1 AND whole.size = $4
-                ON CONFLICT (tresor, hash) DO UPDATE SET sequence = $3, size = $4
+                ON CONFLICT (tresor, hash) DO UPDATE SET sequence = $3
                 """, row)
+        }
+    }
+
+    extension PutBlobRequest {
+        /// Whether the bytes are a part of a blob of that size, by their number and count.
+        fileprivate func isPart(ofByteCount size: UInt64) -> Bool {
+            let start = UInt64(part) * UInt64(StoredBlob.partByteCount)
+            return start < size && UInt64(bytes.count) == min(UInt64(StoredBlob.partByteCount), size - start)
         }
     }
 

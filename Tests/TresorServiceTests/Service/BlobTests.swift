@@ -108,18 +108,45 @@
             #expect(try await writer.reply(old.request.with(blobs: [])).status == 200)
         }
 
+        /// Nor does a longer name of the same blob make room for a part.
+        @Test func aNamedBlobBecomesNoLonger() async throws {
+            let house = try await Household(Bench())
+            let commit = try await Commit(in: house, by: house.writer)
+            #expect(try await house.signer(house.writer).ask(commit.request).outcome == .done)
+            let longer = Blob(hash: commit.pack.hash, size: 3 * UInt64(StoredBlob.partByteCount))
+            let name = try await house.request(
+                .commit(CommitBody(epoch: try await house.state().epoch, blobs: [longer])), by: house.writer)
+            _ = try await house.signer(house.owner).reply(name.with(blobs: []))
+            let before = try await house.bench.rows()
+            for (person, hash, part, count) in [
+                (house.writer, commit.pack.hash, 1, 1), (house.writer, commit.pack.hash, UInt32.max, 1),
+                (house.owner, commit.pack.hash, 0, 701), (house.owner, commit.pack.hash, 1, 1),
+                (house.writer, commit.attachment.hash, 2, 1), (house.owner, commit.attachment.hash, 1, 6),
+                (house.owner, commit.attachment.hash, 0, 5),
+            ] {
+                let request = PutBlobRequest(
+                    tresor: house.tresor, hash: hash, part: part, bytes: [UInt8](repeating: 1, count: count))
+                #expect(try await house.signer(person).reply(request) == .refused(.altered), "part \(part) of \(count)")
+            }
+            #expect(try await house.bench.rows() == before)
+            let wanted = BlobsRequest(tresor: house.tresor, hashes: [commit.pack.hash, commit.attachment.hash])
+            #expect(
+                try await house.signer(house.reader).ask(wanted).blobs == [commit.pack.bytes, commit.attachment.bytes])
+        }
+
         @Test func aWriterReplacesNothingThatAnEntryNames() async throws {
             let house = try await Household(Bench())
             let commit = try await Commit(in: house, by: house.writer)
             let writer = try house.signer(house.writer)
             #expect(try await writer.ask(commit.request).outcome == .done)
-            let spoiled = PutBlobRequest(tresor: house.tresor, hash: commit.pack.hash, part: 0, bytes: [1])
+            let bytes = [UInt8](repeating: 1, count: Int(commit.pack.size))
+            let spoiled = PutBlobRequest(tresor: house.tresor, hash: commit.pack.hash, part: 0, bytes: bytes)
             _ = try await writer.ask(spoiled)
             let wanted = BlobsRequest(tresor: house.tresor, hashes: [commit.pack.hash])
             #expect(try await writer.ask(wanted).blobs == [commit.pack.bytes])
             // An owner mends what the service lost or spoiled.
             _ = try await house.signer(house.owner).ask(spoiled)
-            #expect(try await writer.ask(wanted).blobs == [[1]])
+            #expect(try await writer.ask(wanted).blobs == [bytes])
         }
 
         @Test func anOwnerDeletesWhatNoEntryAboveTheFloorNames() async throws {
