@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What scripts/test and scripts/long share: one build, steps with their seconds, and how tests are run.
 
-# BoringSSL without optimization would take a quarter of the tests' time. Debug information, which no check reads, takes a
-# seventh of the time to compile. The options must be the same in every build, or it is compiled again.
-options=(-Xcxx -O2 --traits "default,Server" -debug-info-format none)
-# The package manager passes the traits in the order of their hashes, which differs from run to run: without this, builds
-# begin anew by chance.
-export SWIFT_DETERMINISTIC_HASHING=1
+. scripts/options.sh
 programs=.build/debug
 # Tests write thousands of times to stable storage. In memory that costs nothing, and the calls are the same.
 memory=/dev/shm
