@@ -158,9 +158,16 @@ package struct Wrap: Hashable, Sendable {
     /// Whether a log calls for this wrap and its receiver needs it: a member with full history that of the current epoch, a
     /// member *from now* those of each epoch since, an approver those of people who wait, each for the newest card.
     package func isNeeded(in state: LogState) -> Bool {
+        isNeeded(in: state, approving: state.isIn(user) ? nil : state.approvalEpochs())
+    }
+
+    /// The same, for many wraps: all who wait are looked through once for all of them.
+    ///
+    /// - Parameter epochs: those of ``LogState/approvalEpochs(without:)``.
+    package func isNeeded(in state: LogState, approving epochs: ClosedRange<UInt64>?) -> Bool {
         guard firstEntry(in: state) != nil, generation == state.chain(of: user)?.newest.generation else { return false }
         let history = (state.members[user] ?? state.waiting[user])?.history
-        return (history?.epochsToRelease(at: state.epoch) ?? state.approvalEpochs())?.contains(epoch) ?? false
+        return (history?.epochsToRelease(at: state.epoch) ?? epochs)?.contains(epoch) ?? false
     }
 
     /// Opens the sealed keys of a waiting wrap. They open with the approval key of its receiver alone.

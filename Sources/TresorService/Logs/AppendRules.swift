@@ -35,15 +35,21 @@
             return WorkApart.weight(ofBytes: request.entry.count) + request.wraps.count / 64 + blobByteCount / 131_072
         }
 
-        /// The weight of judging the entry on a state, which is copied and looked through.
-        func weight(on before: LogState?) -> Int { 1 + ((before?.chains.count ?? 0) + wraps.count) / 64 }
+        /// The weight of judging the entry on a state, which is copied and looked through, and of writing it: a wrap
+        /// takes one statement, a person whose wraps go three, a blob two, and one that comes three more.
+        func weight(on before: LogState?) -> Int {
+            let statementCount =
+                wraps.count + 3 * request.removing.count + 2 * body.blobs.count
+                + 3 * request.blobs.count { $0.bytes != nil }
+            return 1 + ((before?.chains.count ?? 0) + wraps.count) / 64
+                + WorkApart.weight(ofStatements: statementCount)
+        }
 
-        /// The bytes that the entry takes, with its wraps and the blobs that come with it.
+        /// The bytes that the entry counts as, with its wraps and the blobs that come with it.
         var byteCount: UInt64 {
-            UInt64(
-                request.blobs.reduce(request.wraps.reduce(request.entry.count) { $0 + $1.count }) {
-                    $0 + ($1.bytes?.count ?? 0)
-                })
+            let parts = request.blobs.flatMap { StoredBlob.parts(of: $0.bytes ?? []) }
+            let rest = request.wraps.reduce(request.entry.count) { $0 + $1.count }
+            return UInt64(parts.reduce(rest) { $0 + Blobs.room(ofPart: $1.count) })
         }
 
         /// Whether the entry brings content, and changes no person, key or name.
@@ -135,24 +141,26 @@
                 guard draft.wraps.isEmpty else { throw .noAccess }
                 return
             }
-            var missing: Set<WrapPlace> = []
-            func call(for users: some Sequence<UserID>, _ epochs: ClosedRange<UInt64>) {
-                for user in users { missing.formUnion(epochs.map { WrapPlace(user: user, epoch: $0) }) }
-            }
-            let current = after.epoch...after.epoch
-            let approvers = after.waiting.isEmpty ? [] : after.approvers
+            let approvalEpochs = after.approvalEpochs()
+            let approvers = approvalEpochs == nil ? [] : after.approvers
+            var users: Set<UserID> = []
+            var epochs = after.epoch...after.epoch
             if draft.body.nextEpoch != nil {
-                call(for: after.everybody.filter { after.needsWraps($0) }, current)
+                users = Set(after.everybody.filter { after.needsWraps($0) })
             } else if case .grant(let grant) = draft.body {
-                call(for: grant.people.map(\.chain.user) + (after.approvers.isEmpty ? [] : approvers), current)
-            } else if case .approvers = draft.body, let epochs = after.approvalEpochs() {
-                call(for: approvers, epochs)
+                users = Set(grant.people.map(\.chain.user)).union(approvers)
+            } else if case .approvers = draft.body, let approvalEpochs {
+                users = Set(approvers)
+                epochs = approvalEpochs
             }
+            // Approvers have many places after many epochs. As many as there are wraps are looked at, and no more.
+            guard users.count * epochs.count == draft.wraps.count else { throw .altered }
+            var missing = Set(users.flatMap { user in epochs.map { WrapPlace(user: user, epoch: $0) } })
             for wrap in draft.wraps {
-                guard missing.remove(WrapPlace(user: wrap.user, epoch: wrap.epoch)) != nil, wrap.isNeeded(in: after)
+                guard missing.remove(WrapPlace(user: wrap.user, epoch: wrap.epoch)) != nil,
+                    wrap.isNeeded(in: after, approving: approvalEpochs)
                 else { throw .altered }
             }
-            guard missing.isEmpty else { throw .altered }
         }
     }
 

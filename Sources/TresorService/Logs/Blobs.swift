@@ -11,22 +11,26 @@
     struct Blobs: Sendable {
         /// The seconds after which a blob that no entry names may go: 7 days.
         static let lapse: UInt64 = 7 * 86_400
-        /// The number of blobs whose sizes are read in one exchange.
-        private static let groupCount = 64
+        /// The number of parts of the largest blob.
+        private static let partCount = Blob.greatestSize / UInt64(StoredBlob.partByteCount)
+        /// The number of blobs that one statement looks up.
+        private static let groupCount = 16
 
         let context: ServiceContext
 
         /// Puts one part of a blob. A part of a blob that an entry names is replaced for an owner alone.
         ///
-        /// - Throws: ``TresorError/noAccess`` for anybody but owners and writers; `TresorError.store(_:)` with `full`
-        ///   beyond the room of the caller.
+        /// - Throws: ``TresorError/noAccess`` for anybody but owners and writers; ``TresorError/altered`` for a part
+        ///   that no blob, or not this one, has; `TresorError.store(_:)` with `full` beyond the room of the caller.
         func put(_ request: PutBlobRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let seat = try await context.seat(of: caller.user, in: request.tresor)
             guard seat.mayPut else { throw .noAccess }
+            guard UInt64(request.part) < Self.partCount else { throw .altered }
             try await Room(context: context).check(
                 Demand(
                     tresor: request.tresor, founder: seat.end.founder, author: caller.user,
-                    right: seat.role == .owner ? .owner : .other, entryCount: nil, bytes: UInt64(request.bytes.count)))
+                    right: seat.role == .owner ? .owner : .other, entryCount: nil,
+                    bytes: UInt64(Self.room(ofPart: request.bytes.count))))
             let now = context.now
             let added = try await context.change(for: caller) { (transaction) throws(TresorError) -> PutAnswer in
                 guard let seat = try Self.hold(request.tresor, caller.user, transaction), seat.mayPut else {
@@ -64,86 +68,24 @@
                 var left = UInt64(StoredBlob.answerByteCount)
                 for start in stride(from: 0, to: request.hashes.count, by: Self.groupCount) {
                     let hashes = Array(request.hashes[start..<min(start + Self.groupCount, request.hashes.count)])
-                    let sizes = try transaction.rows(of: hashes.map { Self.measuring($0, in: request.tresor) })
-                    var wanted: [Hash256?] = []
-                    for (hash, row) in zip(hashes, sizes) {
-                        guard let size = try row.first?.number(0) else { throw .store(.damaged) }
-                        let isThere = (1...UInt64(StoredBlob.answerByteCount)).contains(size)
-                        guard !isThere || size <= left else { break }
-                        if isThere { left -= size }
-                        wanted.append(isThere ? hash : nil)
+                    let sizes = try Self.sizes(of: hashes, in: request.tresor, transaction)
+                    let wanted = hashes.prefix { hash in
+                        let size = sizes[hash] ?? 0
+                        guard size <= left else { return false }
+                        left -= size
+                        return true
                     }
-                    let found = try transaction.rows(
-                        of: wanted.compactMap { $0.map { Self.reading($0, in: request.tresor) } })
-                    var next = found.makeIterator()
-                    for hash in wanted {
-                        var blob: [UInt8] = []
-                        for row in hash == nil ? [] : next.next() ?? [] { blob += try row.bytes(0) }
-                        answer.append(blob)
-                    }
+                    let present = wanted.filter { sizes[$0] != nil }
+                    let blobs = try Self.blobs(present, in: request.tresor, transaction)
+                    answer += wanted.map { blobs[$0] ?? [] }
                     guard wanted.count == hashes.count else { break }
                 }
                 return BlobsAnswer(blobs: answer)
             }
         }
 
-        /// Deletes blobs for an owner.
-        ///
-        /// - Throws: ``TresorError/noAccess`` for anybody else; ``TresorError/altered`` for a blob that an entry above
-        ///   the floor names, and nothing is deleted then; ``TresorError/busy`` if the log grows in between.
-        func delete(_ request: DeleteBlobsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let seat = try await context.seat(of: caller.user, in: request.tresor)
-            guard seat.role == .owner else { throw .noAccess }
-            let state = try await context.states.state(
-                of: request.tresor, at: seat.end, for: caller.user.digest.bytes)
-            guard let floor = state?.floor else { throw .busy }
-            let answer = try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
-                guard let held = try Self.hold(request.tresor, caller.user, transaction), held.role == .owner else {
-                    throw .noAccess
-                }
-                guard held.end == seat.end else { throw .busy }
-                for hash in Set(request.hashes).sorted() {
-                    let blob = [SQLValue.digest(request.tresor.digest), .digest(hash)]
-                    let named = try transaction.run(
-                        SQL("SELECT sequence FROM blob_names WHERE tresor = $1 AND hash = $2", blob))
-                    guard try named.first.map({ (row) throws(TresorError) in try row.number(0) <= floor }) ?? true
-                    else { throw .altered }
-                    _ = try transaction.run(Self.deleting(blob))
-                }
-                return DoneAnswer()
-            }
-            context.usage.forget(seat.end.founder)
-            return answer
-        }
-
-        /// Deletes blobs that were put more than 7 days ago, and that no entry names.
-        ///
-        /// - Throws: the errors of the engine.
-        func sweep() async throws(TresorError) {
-            let limit = context.now - min(context.now, Self.lapse)
-            while true {
-                try Cancellation.check()
-                let found = try await context.engine.read(
-                    SQL(
-                        "SELECT tresor, hash FROM blob_orphans WHERE time < $1 ORDER BY time LIMIT 64",
-                        [.number(limit)]))
-                for row in found {
-                    let blob = [SQLValue.digest(try row.digest(0)), .digest(try row.digest(1))]
-                    try await context.engine.write(erasing: false) { (transaction) throws(TresorError) in
-                        // The row of the tresor is held: no entry can name the blob meanwhile.
-                        let statements = [
-                            SQL("UPDATE tresors SET count = count WHERE tresor = $1", [blob[0]]),
-                            SQL(
-                                "DELETE FROM blob_orphans WHERE tresor = $1 AND hash = $2 AND time < $3",
-                                blob + [.number(limit)]),
-                        ]
-                        guard try transaction.run(statements)[1] == 1 else { return }
-                        _ = try transaction.run(Self.deleting(blob))
-                    }
-                }
-                if found.count < 64 { return }
-            }
-        }
+        /// The bytes that a part counts as: 512 at least, for each part is a row. Statements that sum count so too.
+        static func room(ofPart byteCount: Int) -> Int { max(byteCount, 512) }
 
         /// The answer of a change that also tells the number of bytes that came.
         private struct PutAnswer: EmptyMessage {
@@ -154,7 +96,7 @@
         }
 
         /// Holds the row of a tresor until the transaction ends, and returns the seat of a user as it is then.
-        private static func hold(
+        static func hold(
             _ tresor: TresorID, _ user: UserID, _ transaction: any SQLTransaction
         ) throws(TresorError) -> Seat? {
             let held = try transaction.run([
@@ -196,8 +138,9 @@
                 // Another part would make the blob longer than its name says, and nobody could read it any more.
                 guard request.isPart(ofByteCount: try named.number(0)) else { throw .altered }
             }
-            let came = Int64(request.bytes.count)
-            let went = try present?.integer(0) ?? 0
+            let came = Int64(room(ofPart: request.bytes.count))
+            let replaced = try present?.integer(0)
+            let went = replaced.map { Int64(room(ofPart: Int($0))) } ?? 0
             let added = came - went
             var statements = [
                 storing(request.bytes, as: request.part, of: request.hash, by: user, in: request.tresor),
@@ -233,38 +176,47 @@
                 ])
         }
 
-        private static func measuring(_ hash: Hash256, in tresor: TresorID) -> SQL {
-            SQL(
+        /// Returns the sizes of those of at most 16 blobs that are there and fit into an answer.
+        private static func sizes(
+            of hashes: [Hash256], in tresor: TresorID, _ transaction: any SQLTransaction
+        ) throws(TresorError) -> [Hash256: UInt64] {
+            guard let values = Self.values(of: hashes, in: tresor) else { return [:] }
+            let measuring = SQL(
                 """
-                SELECT CAST(COALESCE(sum(length(bytes)), 0) AS bigint) FROM blobs WHERE tresor = $1 AND hash = $2
-                """, [.digest(tresor.digest), .digest(hash)])
+                SELECT hash, CAST(sum(length(bytes)) AS bigint) FROM blobs WHERE tresor = $1 AND hash IN
+                ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) GROUP BY hash
+                """, values)
+            var sizes: [Hash256: UInt64] = [:]
+            for row in try transaction.run(measuring) {
+                let (hash, size) = (try row.digest(0), try row.number(1))
+                if size <= UInt64(StoredBlob.answerByteCount) { sizes[hash] = size }
+            }
+            return sizes
         }
 
-        private static func reading(_ hash: Hash256, in tresor: TresorID) -> SQL {
-            SQL(
-                "SELECT bytes FROM blobs WHERE tresor = $1 AND hash = $2 ORDER BY part",
-                [.digest(tresor.digest), .digest(hash)])
+        /// Returns the bytes of at most 16 blobs.
+        private static func blobs(
+            _ hashes: [Hash256], in tresor: TresorID, _ transaction: any SQLTransaction
+        ) throws(TresorError) -> [Hash256: [UInt8]] {
+            guard let values = Self.values(of: hashes, in: tresor) else { return [:] }
+            let reading = SQL(
+                """
+                SELECT hash, bytes FROM blobs WHERE tresor = $1 AND hash IN
+                ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) ORDER BY hash, part
+                """, values)
+            var blobs: [Hash256: [UInt8]] = [:]
+            for row in try transaction.run(reading) {
+                let (hash, bytes) = (try row.digest(0), try row.bytes(1))
+                blobs[hash, default: []] += bytes
+            }
+            return blobs
         }
 
-        /// The statements that delete a blob. The founder and those who put its parts get the room back.
-        private static func deleting(_ blob: [SQLValue]) -> [SQL] {
-            [
-                SQL(
-                    """
-                    UPDATE authors SET bytes = bytes - (SELECT CAST(COALESCE(sum(length(b.bytes)), 0) AS bigint)
-                    FROM blobs b WHERE b.tresor = $1 AND b.hash = $2 AND b.account = authors.account)
-                    WHERE tresor = $1 AND account IN
-                    (SELECT b.account FROM blobs b WHERE b.tresor = $1 AND b.hash = $2)
-                    """, blob),
-                SQL(
-                    """
-                    UPDATE tresors SET bytes = bytes - (SELECT CAST(COALESCE(sum(length(bytes)), 0) AS bigint)
-                    FROM blobs WHERE tresor = $1 AND hash = $2) WHERE tresor = $1
-                    """, blob),
-                SQL("DELETE FROM blobs WHERE tresor = $1 AND hash = $2", blob),
-                SQL("DELETE FROM blob_names WHERE tresor = $1 AND hash = $2", blob),
-                SQL("DELETE FROM blob_orphans WHERE tresor = $1 AND hash = $2", blob),
-            ]
+        /// The values of a statement about 16 blobs. The last one stands for those that are missing; `nil` for none.
+        private static func values(of hashes: [Hash256], in tresor: TresorID) -> [SQLValue]? {
+            guard let last = hashes.last else { return nil }
+            let missing = [Hash256](repeating: last, count: groupCount - hashes.count)
+            return ([tresor.digest] + hashes + missing).map { SQLValue.digest($0) }
         }
     }
 
@@ -283,7 +235,10 @@
         ) -> [SQL] {
             var statements: [SQL] = []
             for blob in sent {
-                for (part, bytes) in StoredBlob.parts(of: blob.bytes ?? []).enumerated() {
+                guard let whole = blob.bytes else { continue }
+                // The parts come in place of those that lie there, which count no more.
+                statements += freeing([.digest(tresor.digest), .digest(blob.hash), .integer(.max)])
+                for (part, bytes) in StoredBlob.parts(of: whole).enumerated() {
                     statements.append(
                         storing(Array(bytes), as: UInt32(part), of: blob.hash, by: author, in: tresor))
                 }

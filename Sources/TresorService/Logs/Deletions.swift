@@ -46,13 +46,15 @@
             return answer
         }
 
-        /// Deletes what lies behind tombstones whose deletion was interrupted.
+        /// Deletes what lies behind tombstones whose deletion was interrupted. One that fails stops no other.
         ///
         /// - Throws: the errors of the engine.
         func sweep() async throws(TresorError) {
+            var failure: TresorError?
             for row in try await context.engine.read(SQL("SELECT tresor FROM deletions ORDER BY tresor LIMIT 64")) {
-                try await erase(try row.value(0))
+                do throws(TresorError) { try await erase(try row.value(0)) } catch { failure = error }
             }
+            if let failure { throw failure }
         }
 
         /// Deletes in parts what lies behind a tombstone.
@@ -62,7 +64,11 @@
                 while !isEmpty {
                     try Cancellation.check()
                     isEmpty = try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
-                        try transaction.run([SQL(part, [tresor])]) == [0]
+                        // The row is held: rows that another process deletes now would look as if there were none.
+                        try transaction.run([
+                            SQL("UPDATE deletions SET tresor = tresor WHERE tresor = $1", [tresor]),
+                            SQL(part, [tresor]),
+                        ])[1] == 0
                     }
                 }
             }
@@ -98,7 +104,15 @@
             DELETE FROM blob_orphans WHERE tresor = $1 AND hash IN
             (SELECT hash FROM blob_orphans WHERE tresor = $1 LIMIT 8192)
             """,
-            "DELETE FROM authors WHERE tresor = $1", "DELETE FROM states WHERE tresor = $1",
+            """
+            DELETE FROM authors WHERE tresor = $1 AND account IN
+            (SELECT account FROM authors WHERE tresor = $1 LIMIT 8192)
+            """,
+            // A part of a snapshot has at most 4 MiB.
+            """
+            DELETE FROM states WHERE tresor = $1 AND (count, part) IN
+            (SELECT count, part FROM states WHERE tresor = $1 LIMIT 4)
+            """,
         ]
 
         /// Deletes the caller's account: log-in, server shares, kit copies and sessions. Chain and handle stay.

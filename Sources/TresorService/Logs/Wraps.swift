@@ -116,8 +116,11 @@
         func put(_ request: PutWrapsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let account = caller.user.digest.bytes
             let weight = 1 + request.wraps.count / 64
-            let wraps = try await context.work.run(weight: weight, for: account) { () throws(TresorError) in
-                try WrapRules.read(request.wraps, of: request.tresor)
+            let wraps = try await context.work.run(weight: weight, for: account) { () throws(TresorError) -> [Wrap] in
+                // Of several for the same place the first one counts.
+                var places: Set<WrapPlace> = []
+                let read = try WrapRules.read(request.wraps, of: request.tresor)
+                return read.filter { places.insert(WrapPlace(user: $0.user, epoch: $0.epoch)).inserted }
             }
             let seat = try await context.seat(of: caller.user, in: request.tresor)
             guard seat.role != nil else { throw .noAccess }
@@ -125,7 +128,11 @@
             guard let state = found else { throw .busy }
             guard let member = state.members[caller.user] else { throw .store(.damaged) }
             guard member.history == .all || wraps.allSatisfy({ $0.user == caller.user }) else { throw .noAccess }
-            guard wraps.allSatisfy({ $0.isNeeded(in: state) }) else { throw .altered }
+            try await context.work.run(weight: Self.weight(of: wraps, on: state), for: account) {
+                () throws(TresorError) in
+                let epochs = state.approvalEpochs()
+                guard wraps.allSatisfy({ $0.isNeeded(in: state, approving: epochs) }) else { throw .altered }
+            }
             let now = context.now
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
                 // The row of the tresor is held, so that nobody is removed meanwhile.
@@ -140,14 +147,17 @@
             }
         }
 
-        /// Adds wraps, and counts the room that they take, for who put them and for the founder. What the log calls for
-        /// stays; of two for the same place the first one counts.
+        /// The weight of judging wraps on a state, and of what is read and written: a statement each.
+        private static func weight(of wraps: [Wrap], on state: LogState) -> Int {
+            1 + (state.chains.count + wraps.count) / 64 + WorkApart.weight(ofStatements: 2 * wraps.count)
+        }
+
+        /// Adds wraps of different places, and counts the room that they take, for who put them and for the founder.
+        /// What the log calls for stays.
         private static func add(
             _ wraps: [Wrap], by putter: UserID, _ role: Role, in state: LogState, at now: UInt64,
             _ transaction: any SQLTransaction
         ) throws(TresorError) {
-            var places: Set<WrapPlace> = []
-            let wraps = wraps.filter { places.insert(WrapPlace(user: $0.user, epoch: $0.epoch)).inserted }
             let present = try transaction.rows(
                 of: wraps.map { wrap in
                     SQL(

@@ -16,7 +16,7 @@
                 name: "blob_names",
                 columns: [.bytes("tresor"), .bytes("hash"), .integer("sequence"), .integer("size")],
                 key: ["tresor", "hash"], partCount: 32),
-            // Blobs that no entry names yet, with the time at which they were last put.
+            // Blobs that no entry names, with the time at which they were last put; -1 for one that an owner deleted.
             Table(
                 name: "blob_orphans",
                 columns: [.bytes("tresor"), .bytes("hash"), .integer("time")],

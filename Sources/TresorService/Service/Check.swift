@@ -95,8 +95,10 @@
                         "SELECT CAST(COALESCE(sum(length(wrap)), 0) AS bigint) FROM wraps WHERE tresor = $1",
                         [.digest(tresor.digest)]),
                     SQL(
-                        "SELECT CAST(COALESCE(sum(length(bytes)), 0) AS bigint) FROM blobs WHERE tresor = $1",
-                        [.digest(tresor.digest)]),
+                        """
+                        SELECT CAST(COALESCE(sum(CASE WHEN length(bytes) < 512 THEN 512 ELSE length(bytes) END), 0)
+                        AS bigint) FROM blobs WHERE tresor = $1
+                        """, [.digest(tresor.digest)]),
                     SQL(
                         """
                         SELECT count(*) FROM blob_names n WHERE n.tresor = $1 AND n.sequence > $2 AND n.size <>

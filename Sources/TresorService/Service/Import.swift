@@ -199,28 +199,30 @@
 
         /// Takes the blobs that the entries name, part by part. Those of an import that was interrupted are taken again.
         ///
-        /// - Returns: the statements that name and count them, and the number of their bytes.
+        /// - Returns: the statements that name and count them, and the bytes that they count as.
         private func takeBlobs(
             of entries: [[UInt8]], in state: LogState, from store: any Store, _ report: inout ImportReport
         ) async throws(TresorError) -> (naming: [SQL], byteCount: Int) {
             var (statements, byteCount): ([SQL], Int) = ([], 0)
+            // Several entries can name one.
+            var taken: Set<Hash256> = []
             for bytes in entries {
                 let entry = try Entry(bytes)
                 let blobs = try entry.body.blobs
                 guard !blobs.isEmpty, state.voidRule(of: entry) == nil else { continue }
-                for blob in blobs {
-                    var (size, part): (Int, UInt32) = (0, 0)
+                for blob in blobs where taken.insert(blob.hash).inserted {
+                    var (size, room, part): (Int, Int, UInt32) = (0, 0, 0)
                     while let bytes = try await store.blob(blob.hash, part: part, in: state.tresor) {
                         _ = try await context.engine.write([
                             Blobs.storing(bytes, as: part, of: blob.hash, by: entry.author, in: state.tresor)
                         ])
-                        (size, part) = (size + bytes.count, part + 1)
+                        (size, room, part) = (size + bytes.count, room + Blobs.room(ofPart: bytes.count), part + 1)
                     }
                     if UInt64(size) != blob.size, entry.sequence > state.floor { report.missingBlobs += 1 }
-                    byteCount += size
+                    byteCount += room
                     statements.append(
                         Room.counting(
-                            bytes: Int64(size), of: .digest(entry.author.digest), in: .digest(state.tresor.digest),
+                            bytes: Int64(room), of: .digest(entry.author.digest), in: .digest(state.tresor.digest),
                             at: context.now))
                 }
                 statements += Blobs.statements(

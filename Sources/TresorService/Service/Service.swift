@@ -61,13 +61,15 @@
         }
 
         /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended, blobs
-        /// that no entry names, and what lies behind tombstones.
+        /// that no entry names, and what lies behind tombstones. A step that fails ends no other one.
         ///
-        /// - Throws: the errors of the engine.
+        /// - Throws: the last error of the engine.
         package func sweep() async throws(TresorError) {
-            try await Registrations(context: context).sweep()
-            try await Blobs(context: context).sweep()
-            try await Deletions(context: context).sweep()
+            var failure: TresorError?
+            do throws(TresorError) { try await Registrations(context: context).sweep() } catch { failure = error }
+            do throws(TresorError) { try await Blobs(context: context).sweep() } catch { failure = error }
+            do throws(TresorError) { try await Deletions(context: context).sweep() } catch { failure = error }
+            if let failure { throw failure }
         }
 
         /// Folds every log and compares the database with it.

@@ -23,6 +23,9 @@
         /// two in 1720 bytes.
         static func weight(ofBytes count: Int) -> Int { 1 + count / 1_024 }
 
+        /// The weight of the statements of a change: an eighth of a signature each. Other changes wait for them.
+        static func weight(ofStatements count: Int) -> Int { count / 8 }
+
         private struct State {
             /// The number of works that may still begin.
             var free: Int

@@ -9,6 +9,19 @@
 
     @testable import TresorService
 
+    extension Household {
+        /// The statuses of ten entries of the writer, each with as many people whose wraps go as a request may name.
+        func removals() async throws -> [Int] {
+            let removing = [UserID](repeating: removed.user, count: AppendRequest.maximumCount)
+            var statuses: [Int] = []
+            for _ in 0..<10 {
+                let request = try await request(.additive(.sample), by: writer, removing: removing)
+                statuses.append(try await signer(writer).reply(request).status)
+            }
+            return statuses
+        }
+    }
+
     /// The judgment of appends.
     @Suite(.overEveryEngine) struct AppendTests {
         /// A request that is refused, and the error.
@@ -31,6 +44,12 @@
             #expect(try await moved(.rotate).isEmpty)
             #expect(try await moved(.revoke([.user(house.reader.user)])) == [house.reader.user])
             #expect(try await house.bench.service.check().isClean)
+        }
+
+        /// Each of them costs statements of the one who writes, also where no wrap lies.
+        @Test func A231_anAccountPaysForThePeopleWhoseWrapsGo() async throws {
+            let statuses = try await Household(Bench()).removals()
+            #expect(statuses.first == 200 && statuses.last == 429)
         }
 
         @Test func A127_nothingIsWrittenBeforeEveryCheckHasPassed() async throws {

@@ -104,6 +104,26 @@
             }
         }
 
+        @Test func approversBringTheWrapsOfAllEpochsThatAreNeeded() async throws {
+            try await share(fromNow: true)
+            try await owner.tresors.perform(.rotate, on: tresor)
+            let state = try await state()
+            var wraps: [[UInt8]] = []
+            for epoch in 2...state.epoch {
+                let keys = try await owner.keyRing.keys(of: epoch, in: state)
+                let wrap = try Wrap(
+                    approval: keys.approvalKey(of: tresor), of: tresor, for: clinic.chain.newest, user: clinic.user)
+                wraps.append(wrap.bytes)
+            }
+            try #require(wraps.count == 2)
+            let request = try await append(.approvers(ApproversBody([Approver(clinic.chain)])), by: owner)
+            let signer = try bench.signer(owner.identity)
+            for wrong in [[], [wraps[0]], [wraps[0], wraps[0]], wraps + [wraps[0]]] as [[[UInt8]]] {
+                #expect(try await signer.reply(request.with(wraps: wrong)) == .refused(.altered))
+            }
+            #expect(try await signer.ask(request.with(wraps: wraps)).outcome == .done)
+        }
+
         @Test func aServiceMayAskForItsApprovers() async throws {
             let other = try await bench.person("friend")
             let strict = try await bench.anotherService { $0.approvers = [clinic.chain, other.identity.chain] }

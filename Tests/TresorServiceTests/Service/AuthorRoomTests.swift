@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Dispatch
+    import TestSupport
     import Testing
     import Tresor
     import TresorCore
@@ -187,6 +189,87 @@
             try await house.bench.service.sweep()
             try await expectErased(house)
             #expect(try await house.signer(house.owner).ask(AccountRequest()).bytes == 0)
+        }
+
+        /// What another process deletes at the same time looks like nothing, unless one waits for the other.
+        @Test func whatLiesBehindATombstoneIsErasedByOneProcessAtATime() async throws {
+            let house = try await Household(Bench())
+            let engine = MeddlingEngine(house.bench.engine)
+            let service = try Service(engine: engine, settings: house.bench.settings)
+            _ = try await house.bench.engine.write(
+                (0..<5).map { number in
+                    SQL(
+                        "INSERT INTO states (tresor, count, part, state) VALUES ($1, 1, $2, $3)",
+                        [.digest(house.tresor.digest), .integer(Int64(number + 100)), .bytes([1])])
+                })
+            let owner = try house.signer(house.owner).at(service)
+            #expect(try await owner.reply(DeleteTresorRequest(tresor: house.tresor)).status == 200)
+            let texts = engine.takeTexts()
+            for table in ["wraps", "blobs", "entries", "blob_names", "blob_orphans", "authors", "states"] {
+                let places = texts.indices.filter { texts[$0].hasPrefix("DELETE FROM \(table) ") }
+                #expect(!places.isEmpty, "\(table)")
+                for place in places { #expect(texts[place - 1].hasPrefix("UPDATE deletions "), "\(table)") }
+                // At least two portions, and a look at what is left.
+                if table == "states" { #expect(places.count >= 3) }
+            }
+            try await expectErased(house)
+        }
+
+        /// One process is between two statements while another one sweeps.
+        @Test(.longRun) func twoProcessesEraseOneTombstone() async throws {
+            guard EngineKind.current == .postgres else { return }
+            let house = try await Household(Bench())
+            let (engine, tresor) = (house.bench.engine, SQLValue.digest(house.tresor.digest))
+            _ = try await engine.write(
+                (0..<UInt32(70)).map {
+                    Blobs.storing([1], as: $0, of: .zero, by: house.owner.user, in: house.tresor)
+                } + [
+                    SQL("UPDATE tresors SET deleted = 1"), SQL("DELETE FROM access"),
+                    SQL("INSERT INTO deletions (tresor) VALUES ($1)", [tresor]),
+                ])
+            let (isOpen, isSeen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let first = Task {
+                try await engine.write { (transaction) throws(TresorError) in
+                    _ = try transaction.run([
+                        SQL("UPDATE deletions SET tresor = tresor WHERE tresor = $1", [tresor]),
+                        SQL("DELETE FROM blobs WHERE tresor = $1 AND part < 64", [tresor]),
+                    ])
+                    isOpen.signal()
+                    isSeen.wait()
+                }
+            }
+            try await Cores.apart { isOpen.wait() }
+            let other = try await house.bench.anotherService()
+            let second = Task { try await other.sweep() }
+            let waiting = SQL(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+            while try await engine.read(waiting).first?.integer(0) == 0 { await Task.yield() }
+            isSeen.signal()
+            try await first.value
+            try await second.value
+            try await expectErased(house)
+        }
+
+        @Test func aStepOfASweepThatFailsEndsNoOther() async throws {
+            let house = try await Household(Bench())
+            let second = try await house.cast.tresor("second", of: house.owner).id
+            let blob = PutBlobRequest(tresor: second, hash: .zero, part: 0, bytes: [1])
+            #expect(try await house.signer(house.owner).reply(blob).status == 200)
+            _ = try await house.bench.engine.write([
+                SQL("UPDATE tresors SET deleted = 1 WHERE tresor = $1", [.digest(house.tresor.digest)]),
+                SQL("INSERT INTO deletions (tresor) VALUES ($1)", [.digest(house.tresor.digest)]),
+            ])
+            house.bench.clock.now += Blobs.lapse + 1
+            let engine = MeddlingEngine(house.bench.engine)
+            let service = try Service(engine: engine, settings: house.bench.settings)
+            // The first write of a sweep drops invitations and registrations.
+            engine.behindNextRead([
+                SQL("UPDATE tresors SET count = count WHERE tresor = $1", [.digest(.zero)]).orElse(.busy)
+            ])
+            await #expect(throws: TresorError.busy) { try await service.sweep() }
+            let rows = try await house.bench.rows()
+            for table in [9, 11, 13] { #expect(rows[table].isEmpty, "\(table)") }
+            try await service.sweep()
         }
 
         private func expectErased(_ house: Household) async throws {

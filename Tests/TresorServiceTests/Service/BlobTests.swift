@@ -13,7 +13,7 @@
     /// Blobs of a service: with an entry and before it, for members, and never lost while an entry needs them.
     @Suite(.overEveryEngine) struct BlobTests {
         /// A commit of one pack and one attachment of two parts, with the bytes of both.
-        private struct Commit {
+        struct Commit {
             let request: AppendRequest
             let pack: StoredBlob
             let attachment: StoredBlob
@@ -188,7 +188,7 @@
             #expect(try await owner.ask(commit.request).outcome == .done)
             let used = try await owner.ask(AccountRequest()).bytes
             _ = try await owner.ask(PutBlobRequest(tresor: house.tresor, hash: .zero, part: 0, bytes: [1, 2, 3]))
-            #expect(try await owner.ask(AccountRequest()).bytes == used + 3)
+            #expect(try await owner.ask(AccountRequest()).bytes == used + 512)
             let wanted = BlobsRequest(tresor: house.tresor, hashes: [.zero, commit.pack.hash])
             house.bench.clock.now += Blobs.lapse
             try await house.bench.service.sweep()
@@ -248,6 +248,23 @@
             }
             #expect(try await counts(1, 3) == [4 << 20])
             #expect(try await counts(2, 9, 3, 1, 3) == [0, 0, 1 << 18])
+            #expect(try await counts(3, 3, 2, 3) == [1 << 18, 1 << 18, 0, 1 << 18])
+        }
+
+        /// Blobs that are not there do not cost a statement each.
+        @Test func A231_manyBlobsAreLookedUpAtOnce() async throws {
+            let house = try await Household(Bench())
+            let commit = try await Commit(in: house, by: house.writer)
+            #expect(try await house.signer(house.writer).ask(commit.request).outcome == .done)
+            let engine = CountingEngine(house.bench.engine)
+            let service = try Service(engine: engine, settings: house.bench.settings)
+            let reader = try house.signer(house.reader).at(service)
+            let hashes = try (1..<BlobsRequest.maximumCount).map { _ in try #require(Hash256(try randomBytes(32))) }
+            let request = BlobsRequest(tresor: house.tresor, hashes: hashes + [commit.pack.hash])
+            let answer = try await reader.ask(request).blobs
+            #expect(answer.count == BlobsRequest.maximumCount && answer.last == commit.pack.bytes)
+            #expect(answer.dropLast().allSatisfy { $0.isEmpty })
+            #expect(engine.statementCount < 100)
         }
     }
 

@@ -6,15 +6,18 @@
 
     @testable import TresorService
 
-    /// An engine that counts its transactions.
+    /// An engine that counts its transactions, and the statements of those that read.
     final class CountingEngine: SQLEngine {
         private let engine: any SQLEngine
         private let transactions = Atomic(0)
+        private let statements = Atomic(0)
 
         init(_ engine: any SQLEngine) { self.engine = engine }
 
         /// The number of transactions that were begun.
         var count: Int { transactions.load(ordering: .relaxed) }
+        /// The number of statements that read-only transactions have run.
+        var statementCount: Int { statements.load(ordering: .relaxed) }
         var dialect: SQLDialect { engine.dialect }
 
         func write<Value: Sendable>(
@@ -28,11 +31,24 @@
             _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
             transactions.add(1, ordering: .relaxed)
-            return try await engine.read(body)
+            return try await engine.read { [self] (transaction) throws(TresorError) in
+                try body(Transaction(base: transaction, engine: self))
+            }
         }
 
         func notify(_ hint: [UInt8]) { engine.notify(hint) }
         func hints() -> AsyncStream<[UInt8]> { engine.hints() }
         func close() async { await engine.close() }
+
+        /// A transaction that counts its statements.
+        private struct Transaction: SQLTransaction {
+            let base: any SQLTransaction
+            let engine: CountingEngine
+
+            func run(_ statements: [SQL], finishing: Bool) throws(TresorError) -> [SQLResult] {
+                engine.statements.add(statements.count, ordering: .relaxed)
+                return try base.run(statements, finishing: finishing)
+            }
+        }
     }
 #endif

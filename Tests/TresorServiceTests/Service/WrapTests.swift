@@ -76,6 +76,49 @@
             #expect(try await answer([house.writer.user, strangers[0]]).map(\.isEmpty) == [false, true])
         }
 
+        /// So a request cannot have one wrap judged ten thousand times.
+        @Test func A231_ofSeveralWrapsForAPlaceTheFirstCounts() async throws {
+            let house = try await Household(Bench())
+            let needed = try await house.junk(for: house.reader.chain).bytes
+            // Who has full history needs no wrap of the content's key alone.
+            let keys = try EpochKeys(epoch: try await house.state().epoch)
+            let other = try Wrap(
+                keys, of: house.tresor, for: house.reader.chain.newest, user: house.reader.user,
+                history: .from(epoch: 1)
+            ).bytes
+            let before = try await house.wraps(of: house.reader.user)
+            let owner = try house.signer(house.owner)
+            let good = PutWrapsRequest(tresor: house.tresor, wraps: [needed, other])
+            #expect(try await owner.reply(good).status == 200)
+            let bad = PutWrapsRequest(tresor: house.tresor, wraps: [other, needed])
+            #expect(try await owner.reply(bad) == .refused(.altered))
+            #expect(try await house.wraps(of: house.reader.user) == before)
+        }
+
+        /// Each wrap is judged, looked up and stored, and its sender pays for that before it is done.
+        @Test func A231_anAccountPaysForTheWrapsThatItPuts() async throws {
+            let house = try await Household(Bench())
+            let user = house.owner.user
+            let wrap = try await house.junk(for: house.reader.chain).bytes
+            let wraps = (0..<2_000).map { number in
+                // The epoch stands behind magic, suite and tresor.
+                Array(wrap[..<41]) + bigEndianBytes(UInt64(number) + 100) + Array(wrap[49...])
+            }
+            let request = PutWrapsRequest(tresor: house.tresor, wraps: wraps)
+            let statement = try RequestStatement(
+                session: .zero, id: try randomBytes(16), time: house.bench.clock.now, operation: .putWraps,
+                body: request.bytes)
+            let caller = Caller(
+                user: user, device: nil, account: nil, chain: nil, request: RequestKey(statement, of: user))
+            let context = try ServiceContext(engine: house.bench.engine, settings: house.bench.settings)
+            let (key, rate) = (RateLimits.Key.work(user.digest.bytes), RateLimits.Rate.work)
+            context.limits.charge(rate.count - 400, key, rate)
+            await #expect(throws: TresorError.altered) {
+                try await Wraps(context: context).put(request, by: caller)
+            }
+            #expect(context.limits.look(key, rate) != nil)
+        }
+
         @Test func A238_nobodyReplacesAWrapThatItsReceiverMayOpen() async throws {
             let house = try await Household(Bench())
             let renewed = try await house.renew(house.reader)

@@ -308,6 +308,10 @@ package enum Mutation: String, CaseIterable, Sendable {
     case bodyPace
     /// That the networks of a line of IPv6 share limits.
     case sourceNetworks
+    /// That no network takes more than a quarter.
+    case networkQuarter
+    /// That a body which is worked on keeps its room when its client has gone.
+    case keptBody
     /// That an account is heard behind an address that is barred.
     case heardIfBarred
     /// That header values are ASCII.
@@ -320,6 +324,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case ownTurn
     /// That an account pays for work by its weight.
     case paidWork
+    /// That the statements of a change count as work.
+    case paidStatements
     /// That a state that does not fit evicts none.
     case fittingState
     /// That all cards of a chain are counted.
@@ -334,6 +340,18 @@ package enum Mutation: String, CaseIterable, Sendable {
     case authorShare
     /// That what others wrote refuses no act of an owner.
     case ownerAct
+    /// That a part of a blob has a number that a blob can have.
+    case partNumber
+    /// That a part of a blob counts as a row, however small it is.
+    case leastPart
+    /// That a part fits the size of the blob that an entry names.
+    case fittingPart
+    /// That one transaction deletes a portion of what is to go.
+    case erasedPortion
+    /// That one request reads the wraps of few people, if it asks for all epochs.
+    case peopleOfPage
+    /// That a page of wraps is cut, and then is that of one person.
+    case lonePage
     /// That an invitation comes before somebody who only asked under the handle.
     case invitedFirst
     /// That a wrap that its receiver may open stays.

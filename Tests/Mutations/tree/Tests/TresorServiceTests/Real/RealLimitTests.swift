@@ -44,6 +44,28 @@
                 let room = SharedBudget(maximum: 256, share: 1)
                 return (0...255).allSatisfy { room.take(1, for: [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, UInt8($0)]) }
             }
+            try await Self.expectReal(without: .networkQuarter) {
+                let room = SharedBudget(maximum: 100, share: 20)
+                return (0..<26).allSatisfy { room.take(1, for: [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, UInt8($0)]) }
+            }
+        }
+
+        @Test func A126_withoutTheCheckWorkForClientsWhoResetTakesNoRoom() async throws {
+            try await Self.expectReal(without: .keptBody) {
+                let handler = NotingHandler(holding: .append)
+                var isFree = false
+                try await Wire.run(handler: handler) { wire in
+                    var leaving: RawClient? = try RawClient(port: wire.port)
+                    await leaving?.send(Wire.request("append", body: [1]))
+                    while handler.heldCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                    leaving?.endsWithReset()
+                    leaving = nil
+                    while !wire.server.connections.open.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+                    isFree = wire.server.bodies.taken == 0
+                    handler.release()
+                }
+                return isFree
+            }
         }
 
         @Test func A243_withoutTheCheckBadRequestsBarEverybodyThere() async throws {

@@ -46,6 +46,26 @@
                     PutWrapsRequest(tresor: house.tresor, wraps: [junk.bytes]))
                 return try await !house.opens(renewed.identity)
             }
+            try await Self.expectReal(without: .lonePage) {
+                let house = try await Household(Bench())
+                let (reader, owner) = (house.reader.user, house.owner.user)
+                let junk = (0..<3_200).map { number in
+                    SQL(
+                        """
+                        INSERT INTO wraps (tresor, account, epoch, putter, since, wrap)
+                        VALUES ($1, $2, $3, $4, 1, $5)
+                        """,
+                        [
+                            .digest(house.tresor.digest), .digest(reader.digest), .integer(Int64(1_000 + number)),
+                            .digest(owner.digest), .bytes([UInt8](repeating: 1, count: 1_359)),
+                        ])
+                }
+                _ = try await house.bench.engine.write(junk)
+                let request = WrapsRequest(tresor: house.tresor, from: 0, users: [reader])
+                let reply = try await house.signer(house.reader).reply(request)
+                // More than a client takes.
+                return reply.body.count > ServiceOperation.pageByteCount + (64 << 10)
+            }
         }
 
         @Test func A242_withoutTheCheckWhoeverWritesTheFileGetsAnAccount() async throws {

@@ -172,6 +172,16 @@
                 let request = try await house.request(.additive(.sample), by: house.owner)
                 return try await house.bench.person("stranger").reply(request).status == 200
             }
+            try await Self.expectReal(without: .fittingPart) {
+                let house = try await Household(Bench())
+                let commit = try await BlobTests.Commit(in: house, by: house.writer)
+                let writer = try house.signer(house.writer)
+                _ = try await writer.ask(commit.request)
+                _ = try await writer.reply(
+                    PutBlobRequest(tresor: house.tresor, hash: commit.pack.hash, part: 1, bytes: [1]))
+                let wanted = BlobsRequest(tresor: house.tresor, hashes: [commit.pack.hash])
+                return try await house.signer(house.reader).ask(wanted).blobs.first != commit.pack.bytes
+            }
         }
 
         @Test func A129_withoutTheCheckAnIdServesTwoBodies() async throws {
@@ -209,6 +219,9 @@
                 }
                 return true
             }
+            try await Self.expectReal(without: .paidStatements) {
+                try await Household(Bench()).removals() == [Int](repeating: 200, count: 10)
+            }
             try await Self.expectReal(without: .fittingState) {
                 let house = try await Household(Bench())
                 let small = try await house.state()
@@ -218,6 +231,30 @@
                 cache.keep(large, cost: 1_001, folded: 0)
                 return cache.known(small.tresor) == nil
             }
+            try await Self.expectReal(without: .erasedPortion) {
+                let house = try await Household(Bench())
+                for part: UInt32 in 0..<65 { _ = try await Self.put(part, in: house) }
+                let engine = MeddlingEngine(house.bench.engine)
+                let service = try Service(engine: engine, settings: house.bench.settings)
+                let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
+                _ = try await house.signer(house.owner).at(service).ask(deletion)
+                return engine.takeTexts().filter { $0.hasPrefix("DELETE FROM blobs ") }.count == 1
+            }
+            try await Self.expectReal(without: .peopleOfPage) {
+                let house = try await Household(Bench())
+                let users = (UInt8(1)...17).map { UserID(Hash256([UInt8](repeating: $0, count: 32)) ?? .zero) }
+                let request = WrapsRequest(tresor: house.tresor, from: 0, users: users)
+                return try await house.signer(house.reader).ask(request).wraps.count == users.count
+            }
+        }
+
+        /// A part of one byte, which the writer puts.
+        private static func put(
+            _ part: UInt32, in house: Household, at service: Service? = nil
+        ) async throws -> Int {
+            let writer = try house.signer(house.writer).at(service ?? house.bench.service)
+            let request = PutBlobRequest(tresor: house.tresor, hash: .zero, part: part, bytes: [1])
+            return try await writer.reply(request).status
         }
 
         @Test func A239_withoutTheCheckAChainTakesMoreThanIsCounted() async throws {
@@ -279,6 +316,20 @@
                 let (epoch, wraps) = try await house.epoch()
                 let request = try await house.request(.epoch(EpochBody(epoch)), by: house.owner, wraps: wraps)
                 return try await house.signer(house.owner).at(service).reply(request).status == 507
+            }
+            try await Self.expectReal(without: .partNumber) {
+                try await Self.put(1 << 22, in: Household(Bench())) == 200
+            }
+            try await Self.expectReal(without: .leastPart) {
+                let house = try await Household(Bench())
+                let used = try await house.signer(house.owner).ask(AccountRequest()).bytes
+                let service = try await house.bench.anotherService {
+                    $0.quotas.bytes = AuthorRoomTests.quota(leaving: 10_000, beside: used)
+                }
+                for part: UInt32 in 0..<30 {
+                    guard try await Self.put(part, in: house, at: service) == 200 else { return false }
+                }
+                return true
             }
         }
     }

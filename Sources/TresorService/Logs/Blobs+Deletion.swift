@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import TresorCore
+    import TresorCrypto
+
+    /// Deleting blobs.
+    extension Blobs {
+        /// The number of parts that one transaction deletes: they have at most 16 MiB.
+        private static let portionCount = 64
+
+        /// Deletes blobs for an owner.
+        ///
+        /// They become blobs that no entry names, whose time is over. Their parts go in portions; ``sweep()`` ends what
+        /// is interrupted.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for anybody else; ``TresorError/altered`` for a blob that an entry above
+        ///   the floor names, and nothing is deleted then; ``TresorError/busy`` if the log grows in between.
+        func delete(_ request: DeleteBlobsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
+            let seat = try await context.seat(of: caller.user, in: request.tresor)
+            guard seat.role == .owner else { throw .noAccess }
+            let state = try await context.states.state(
+                of: request.tresor, at: seat.end, for: caller.user.digest.bytes)
+            guard let floor = state?.floor else { throw .busy }
+            let tresor = SQLValue.digest(request.tresor.digest)
+            let hashes = Set(request.hashes).sorted().map { SQLValue.digest($0) }
+            let weight = 1 + WorkApart.weight(ofStatements: 5 * hashes.count)
+            try await context.work.run(weight: weight, for: caller.user.digest.bytes) { () throws(TresorError) in }
+            let answer = try await context.change(for: caller) { (transaction) throws(TresorError) in
+                guard let held = try Self.hold(request.tresor, caller.user, transaction), held.role == .owner else {
+                    throw .noAccess
+                }
+                guard held.end == seat.end else { throw .busy }
+                let named = try transaction.rows(
+                    of: hashes.map {
+                        SQL("SELECT sequence FROM blob_names WHERE tresor = $1 AND hash = $2", [tresor, $0])
+                    })
+                for row in named.joined() {
+                    guard try row.number(0) <= floor else { throw .altered }
+                }
+                _ = try transaction.run(hashes.flatMap { Self.abandoning([tresor, $0]) })
+                return DoneAnswer()
+            }
+            // They are marked already: the sweep ends what fails here.
+            try? await erase(hashes, of: tresor, before: 0)
+            context.usage.forget(seat.end.founder)
+            return answer
+        }
+
+        /// Deletes blobs that were put more than 7 days ago, and that no entry names.
+        ///
+        /// - Throws: the errors of the engine.
+        func sweep() async throws(TresorError) {
+            let limit = SQLValue.number(context.now - min(context.now, Self.lapse))
+            while true {
+                try Cancellation.check()
+                let found = try await context.engine.read(
+                    SQL("SELECT tresor, hash FROM blob_orphans WHERE time < $1 ORDER BY time LIMIT 64", [limit]))
+                var blobs: [SQLValue: [SQLValue]] = [:]
+                for row in found { try blobs[row.value(0), default: []].append(row.value(1)) }
+                for (tresor, hashes) in blobs { try await erase(hashes, of: tresor, before: limit) }
+                if found.count < 64 { return }
+            }
+        }
+
+        /// Deletes blobs that no entry names, in portions, so that other writes come between.
+        ///
+        /// - Parameters:
+        ///   - hashes: the blobs. One that an entry names by now stays, and so does one that was put again.
+        ///   - limit: the time before which they were put.
+        private func erase(
+            _ hashes: [SQLValue], of tresor: SQLValue, before limit: SQLValue
+        ) async throws(TresorError) {
+            var left = hashes
+            while !left.isEmpty {
+                try Cancellation.check()
+                let blobs = left
+                left = try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
+                    try Self.deletePortion(of: blobs, in: tresor, before: limit, transaction)
+                }
+            }
+        }
+
+        /// Deletes a portion of the parts of blobs that no entry names.
+        ///
+        /// - Returns: the blobs that are left.
+        private static func deletePortion(
+            of hashes: [SQLValue], in tresor: SQLValue, before limit: SQLValue, _ transaction: any SQLTransaction
+        ) throws(TresorError) -> [SQLValue] {
+            // The row of the tresor is held: no entry can name the blobs until the end, and nobody can put a part.
+            _ = try transaction.run([SQL("UPDATE tresors SET count = count WHERE tresor = $1", [tresor])])
+            var left = portionCount
+            for (place, hash) in hashes.enumerated() {
+                let blob = [tresor, hash]
+                let found = try transaction.run(
+                    SQL(
+                        """
+                        SELECT b.part FROM blob_orphans o JOIN blobs b ON b.tresor = o.tresor AND b.hash = o.hash
+                        WHERE o.tresor = $1 AND o.hash = $2 AND o.time < $3 ORDER BY b.part LIMIT $4
+                        """, blob + [limit, .integer(Int64(left))]))
+                if let last = try found.last?.value(0) {
+                    let parts = blob + [last]
+                    let deletion = SQL("DELETE FROM blobs WHERE tresor = $1 AND hash = $2 AND part <= $3", parts)
+                    _ = try transaction.run(freeing(parts) + [deletion])
+                }
+                left -= max(1, found.count)
+                guard left > 0 else { return Array(hashes[place...]) }
+                let end = SQL(
+                    "DELETE FROM blob_orphans WHERE tresor = $1 AND hash = $2 AND time < $3", blob + [limit])
+                _ = try transaction.run([end])
+            }
+            return []
+        }
+
+        /// The statements after which nothing needs a blob: its time is over.
+        private static func abandoning(_ blob: [SQLValue]) -> [SQL] {
+            [
+                SQL("DELETE FROM blob_names WHERE tresor = $1 AND hash = $2", blob),
+                SQL(
+                    """
+                    INSERT INTO blob_orphans (tresor, hash, time)
+                    SELECT $1, $2, -1 WHERE EXISTS (SELECT 1 FROM blobs WHERE tresor = $1 AND hash = $2)
+                    ON CONFLICT (tresor, hash) DO UPDATE SET time = -1
+                    """, blob),
+            ]
+        }
+
+        /// The statements that give the room of parts back, to the founder and to those who put them.
+        ///
+        /// - Parameter parts: the tresor, the hash and the number of the last part.
+        static func freeing(_ parts: [SQLValue]) -> [SQL] {
+            [
+                SQL(
+                    """
+                    UPDATE authors SET bytes = bytes - (SELECT CAST(COALESCE(sum(
+                    CASE WHEN length(b.bytes) < 512 THEN 512 ELSE length(b.bytes) END), 0) AS bigint)
+                    FROM blobs b WHERE b.tresor = $1 AND b.hash = $2 AND b.part <= $3
+                    AND b.account = authors.account) WHERE tresor = $1 AND account IN
+                    (SELECT b.account FROM blobs b WHERE b.tresor = $1 AND b.hash = $2 AND b.part <= $3)
+                    """, parts),
+                SQL(
+                    """
+                    UPDATE tresors SET bytes = bytes - (SELECT CAST(COALESCE(sum(
+                    CASE WHEN length(b.bytes) < 512 THEN 512 ELSE length(b.bytes) END), 0) AS bigint)
+                    FROM blobs b WHERE b.tresor = $1 AND b.hash = $2 AND b.part <= $3) WHERE tresor = $1
+                    """, parts),
+            ]
+        }
+    }
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import Tresor
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// The room of blobs: how much a part counts as, when it is given back, and how their parts are deleted.
+    @Suite(.overEveryEngine) struct BlobRoomTests {
+        private static func part(_ number: UInt32, of hash: Hash256 = .zero, in house: Household) -> PutBlobRequest {
+            PutBlobRequest(tresor: house.tresor, hash: hash, part: number, bytes: [1])
+        }
+
+        /// The bytes that the owner has used.
+        private static func used(in house: Household) async throws -> UInt64 {
+            try await house.signer(house.owner).ask(AccountRequest()).bytes
+        }
+
+        /// All that is counted for anybody in a tresor is what counts for its founder, and as much lies there.
+        private static func expectExact(_ house: Household, at source: SourceLocation = #_sourceLocation) async throws {
+            #expect(try await house.bench.service.check().isClean, sourceLocation: source)
+            let engine = house.bench.engine
+            let written = try await engine.read(SQL("SELECT CAST(sum(bytes) AS bigint) FROM authors"))
+            let counted = try await engine.read(SQL("SELECT bytes FROM tresors"))
+            #expect(written == counted, sourceLocation: source)
+        }
+
+        @Test func A232_noBlobHasMorePartsThanTheLargest() async throws {
+            let house = try await Household(Bench())
+            let last: UInt32 = (1 << 22) - 1
+            let before = try await house.bench.rows()
+            for number in [last + 1, UInt32.max] {
+                for person in [house.owner, house.writer] {
+                    let reply = try await house.signer(person).reply(Self.part(number, in: house))
+                    #expect(reply == .refused(.altered), "\(number)")
+                }
+                #expect(try await house.signer(house.reader).reply(Self.part(number, in: house)) == .forbidden)
+            }
+            #expect(try await house.bench.rows() == before)
+            #expect(try await house.signer(house.writer).reply(Self.part(last, in: house)).status == 200)
+        }
+
+        @Test func A232_aPartCountsAs512BytesAtLeast() async throws {
+            let house = try await Household(Bench())
+            let writer = try house.signer(house.writer)
+            let before = try await Self.used(in: house)
+            for number: UInt32 in 0..<3 { _ = try await writer.ask(Self.part(number, in: house)) }
+            #expect(try await Self.used(in: house) == before + 3 * 512)
+            // A part in place of another takes no more.
+            _ = try await writer.ask(Self.part(1, in: house))
+            #expect(try await Self.used(in: house) == before + 3 * 512)
+            try await Self.expectExact(house)
+            let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
+            _ = try await house.signer(house.owner).ask(deletion)
+            #expect(try await Self.used(in: house) == before)
+            try await Self.expectExact(house)
+        }
+
+        /// A client may have put blobs before it sends them with their entry, and so may somebody else.
+        @Test func blobsThatComeWithAnEntryCountOnce() async throws {
+            let house = try await Household(Bench())
+            let writer = try house.signer(house.writer)
+            let commit = try await BlobTests.Commit(in: house, by: house.writer)
+            let before = try await Self.used(in: house)
+            _ = try await house.signer(house.owner).ask(
+                PutBlobRequest(
+                    tresor: house.tresor, hash: commit.pack.hash, part: 0, bytes: commit.pack.bytes ?? []))
+            for (number, bytes) in commit.parts.enumerated() {
+                _ = try await writer.ask(
+                    PutBlobRequest(
+                        tresor: house.tresor, hash: commit.attachment.hash, part: UInt32(number), bytes: bytes))
+            }
+            let put = try await Self.used(in: house)
+            #expect(put == before + 700 + UInt64(StoredBlob.partByteCount) + 512)
+            #expect(try await writer.ask(commit.request).outcome == .done)
+            #expect(try await Self.used(in: house) == put + UInt64(commit.request.entry.count))
+            try await Self.expectExact(house)
+        }
+
+        /// However many parts there are, no transaction deletes all of them.
+        @Test func A231_blobsAreDeletedInPortions() async throws {
+            let house = try await Household(Bench())
+            let engine = MeddlingEngine(house.bench.engine)
+            let service = try Service(engine: engine, settings: house.bench.settings)
+            let writer = try house.signer(house.writer)
+            let before = try await Self.used(in: house)
+            func put() async throws {
+                for number: UInt32 in 0..<130 { _ = try await writer.ask(Self.part(number, in: house)) }
+                _ = engine.takeTexts()
+            }
+            func expectPortions(at source: SourceLocation = #_sourceLocation) async throws {
+                let deletions = engine.takeTexts().filter { $0.hasPrefix("DELETE FROM blobs ") }
+                #expect(deletions.count == 3, sourceLocation: source)
+                let rows = try await house.bench.rows()
+                for table in [9, 10, 11] { #expect(rows[table].isEmpty, "\(table)", sourceLocation: source) }
+                #expect(try await Self.used(in: house) == before, sourceLocation: source)
+                try await Self.expectExact(house, at: source)
+            }
+            try await put()
+            let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
+            _ = try await house.signer(house.owner).at(service).ask(deletion)
+            try await expectPortions()
+            try await put()
+            house.bench.clock.now += Blobs.lapse + 1
+            try await service.sweep()
+            try await expectPortions()
+        }
+
+        /// What an owner deleted goes with the next sweep, but for what was put again.
+        @Test func aDeletionOfBlobsThatWasInterruptedIsEnded() async throws {
+            let house = try await Household(Bench())
+            let writer = try house.signer(house.writer)
+            let other = try #require(Hash256([UInt8](repeating: 1, count: 32)))
+            for hash in [Hash256.zero, other] { _ = try await writer.ask(Self.part(0, of: hash, in: house)) }
+            _ = try await house.bench.engine.write([SQL("UPDATE blob_orphans SET time = -1")])
+            _ = try await writer.ask(Self.part(0, in: house))
+            try await house.bench.service.sweep()
+            let wanted = BlobsRequest(tresor: house.tresor, hashes: [.zero, other])
+            #expect(try await writer.ask(wanted).blobs == [[1], []])
+            try await Self.expectExact(house)
+        }
+    }
+#endif
