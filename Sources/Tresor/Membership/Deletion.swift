@@ -41,14 +41,16 @@ package struct Deletion: Sendable {
 
     /// Deletes the tresor from the store, and all that the home has of it. Repeating an interrupted deletion ends it.
     ///
-    /// - Throws: the errors of the store and of the home; ``TresorError/store(_:)`` with `notStored` for a store that
-    ///   goes on showing the tresor; ``TresorError/cancelled`` for a task that was cancelled before anything was sent.
+    /// - Throws: the errors of the home, before anything is deleted; those of the store; ``TresorError/store(_:)`` with
+    ///   `notStored` for a store that goes on showing the tresor; ``TresorError/cancelled`` for a task that was cancelled
+    ///   before anything was sent.
     @concurrent package func perform(_ plan: Plan) async throws(TresorError) {
         try Cancellation.check()
         try await client.uninterrupted { () async throws(TresorError) in
             let tresor = plan.state.tresor
             client.steadyLogs?.forget(tresor)
             if plan.isThere {
+                try await Cores.apart { () throws(TresorError) in try client.archive.proveForgetting(tresor) }
                 try await client.store.deleteTresor(tresor)
                 guard try await isSilent(tresor) else { throw .store(.notStored) }
             }
@@ -75,6 +77,20 @@ package struct Deletion: Sendable {
 }
 
 extension LogArchive {
+    /// Writes what the home has of a tresor once more. Where this fails, nothing is deleted anywhere.
+    func proveForgetting(_ tresor: TresorID) throws(TresorError) {
+        try client.home.exclusively { () throws(TresorError) in
+            let objects = [
+                HomeObject.state(tresor), .wraps, .records(tresor, part: 0), .outbox(tresor), .notedStores, .heads,
+                .log(tresor), .names,
+            ]
+            for object in objects {
+                guard let bytes = try client.home.read(object) else { continue }
+                try client.home.replace(object, with: bytes)
+            }
+        }
+    }
+
     /// Forgets a tresor that was deleted, whatever the home has of it.
     ///
     /// The pinned head goes before the log: without it, parts of the log count for nothing.
