@@ -21,7 +21,8 @@ extension TresorError {
         case .SQLITE_IOERR_NOMEM, .SQLITE_NOMEM: self = .store(.memory)
         // The third is of a reader that others kept from the write-ahead log for ten seconds.
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: self = .busy
-        case .SQLITE_FULL: self = .store(.full)
+        // The second is of the index of the write-ahead log, which takes room of its own.
+        case .SQLITE_FULL, .SQLITE_IOERR_SHMSIZE: self = .store(.full)
         case .SQLITE_READONLY, .SQLITE_PERM: self = .store(.readOnly)
         // Every write of this program keeps the constraints, so another program wrote a value that breaks one.
         case .SQLITE_CORRUPT, .SQLITE_TOOBIG, .SQLITE_NOTADB, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:

@@ -57,8 +57,30 @@ extension DirectoryHome {
         "\(object.staysOnDevice ? state : data)/\(object.name)"
     }
 
-    /// The directories and locks of the home.
-    package var commonPaths: [String] { [data, state, "\(data)/lock", "\(data)/slots.lock"] }
+    /// A directory or file that a call opens, present or not.
+    package struct Place: Hashable, Sendable {
+        /// The path.
+        package let path: String
+        /// The rights that the home refuses to see given to others.
+        package let forbidden: UInt16
+        /// Whether it lies in the home, and is not one of its two directories.
+        package let isInside: Bool
+    }
+
+    /// What a call for an object opens: directories and its file. With the locks, all directories and the locks.
+    package func places(of object: HomeObject?) -> [Place] {
+        var places = [data, state].map { Place(path: $0, forbidden: 0o022, isInside: false) }
+        if let object {
+            let path = path(of: object)
+            places.append(Place(path: AtomicFile.split(path).directory, forbidden: 0o022, isInside: true))
+            places.append(Place(path: path, forbidden: object.isSecret ? 0o077 : 0o022, isInside: true))
+        } else {
+            places += [("logs", 0o022), ("evidence", 0o022), ("records", 0o022), ("lock", 0), ("slots.lock", 0)].map {
+                Place(path: "\(data)/\($0.0)", forbidden: $0.1, isInside: true)
+            }
+        }
+        return places
+    }
 
     /// The names of the home's own files. A store file in the home keeps the mode that its owner gave it.
     private static func names(in directory: String) throws(TresorError) -> [String] {

@@ -97,7 +97,7 @@ public final class DirectoryHome: Home {
             return try FileDescriptor.existing(name, in: directory.number, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         } catch {
             // A symbolic link may lead to a file of another user.
-            throw .failed(error.number == ELOOP ? .permissions : .inputOutput)
+            throw .failed([ELOOP, EACCES].contains(error.number) ? .permissions : .inputOutput)
         }
     }
 

@@ -18,6 +18,8 @@ public struct IdentityRenewal: Sendable {
         package let isRotated: Bool
         /// Whether the tresor lies in another store, where its log still has the old keys.
         package var isElsewhere = false
+        /// Whether the log names this person as its founder by old keys, so that anyone with those can have made it.
+        package var isMadeWithOldKeys = false
         /// The error, if any; repeat the command to resume.
         package let error: TresorError?
     }
@@ -131,7 +133,9 @@ public struct IdentityRenewal: Sendable {
             do throws(TresorError) {
                 renewals.append(try await renew(in: state))
             } catch {
-                renewals.append(Outcome(tresor: summary.tresor, isRotated: false, error: error))
+                let isOwn = error == .unverified && state.founder == identity.user
+                renewals.append(
+                    Outcome(tresor: summary.tresor, isRotated: false, isMadeWithOldKeys: isOwn, error: error))
             }
         }
         let isDone = renewals.allSatisfy { $0.error.map(Self.holdsUpNothing) ?? true }

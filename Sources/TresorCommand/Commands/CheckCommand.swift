@@ -120,7 +120,7 @@ struct CheckCommand: InputsCommand {
         workplace.output.say("restored \(FindingReport.entries(UInt64(count)))\(packs)")
         if state.members[session.identity.user] != nil {
             try await repairKeys(of: state, session, workplace)
-            try await repairCard(in: state, session, workplace)
+            try await workplace.addNewestCard(of: session, to: state)
         }
         guard options.json else { return }
         try workplace.output.object([
@@ -140,18 +140,6 @@ struct CheckCommand: InputsCommand {
         }
         try await session.client.people.publishCard()
         workplace.output.say("restored the card of \(DisplayText.name(chain.handle.bytes))")
-    }
-
-    /// Publishes the new card to a tresor whose log could not be verified when the identity was renewed.
-    private func repairCard(in state: LogState, _ session: Session, _ workplace: CommandContext) async throws {
-        guard let known = state.chain(of: session.identity.user), known != session.identity.chain,
-            session.identity.chain.extends(known)
-        else { return }
-        try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
-        let renewal = try await Interrupts.atomically { try await session.renewal.renew(in: state.tresor) }
-        let id = state.tresor.description.prefix(10)
-        workplace.output.say("\(id) now has your newest keys")
-        if !renewal.isRotated { workplace.output.say("\(id): its owner must change the key: tresor rotate -t \(id)") }
     }
 
     private func repairKeys(of state: LogState, _ session: Session, _ workplace: CommandContext) async throws {

@@ -89,7 +89,9 @@ struct IdentityRotation {
             workplace.output.say("no recovery kit: a lost password cannot be replaced")
             return try await session.renewal.renew(password: password, cost: cost, kit: nil)
         }
-        return try await session.renewal.renew(password: password, cost: cost, kit: try kit.make(workplace))
+        return try await kit.make(workplace) { recoveryKit in
+            try await session.renewal.renew(password: password, cost: cost, kit: recoveryKit)
+        }
     }
 
     private func finish(_ session: Session) async throws {
@@ -103,8 +105,9 @@ struct IdentityRotation {
         let errors = renewals.filter { !$0.isElsewhere }.compactMap(\.error).map(CommandError.init)
         if let worst = Severity.worst(errors) {
             workplace.output.say("your new safety number is \(try chain.number().grouped)")
+            let look = renewals.contains(where: \.isMadeWithOldKeys) ? "tresor list" : "tresor check"
             throw CommandFailure(
-                worst, "not every tresor was renewed", hints: [goesOn ? "tresor rotate --identity" : "tresor check"])
+                worst, "not every tresor was renewed", hints: [goesOn ? "tresor rotate --identity" : look])
         }
         if !workplace.output.isJSON { try workplace.output.line(try chain.number().grouped) }
         try report(chain, generation: chain.newest.generation)
@@ -120,6 +123,9 @@ struct IdentityRotation {
             let word = name.map { Shell.word($0, or: renewal.tresor) } ?? id
             workplace.output.say("\(title): lies in \(DisplayText.quoted(path)), where its log still has your old keys")
             workplace.output.hint("tresor check --repair -t \(word) --store \(Shell.path(path))")
+        } else if renewal.isMadeWithOldKeys {
+            workplace.output.say("\(title): was made with your old keys, and nothing here proves that you made it")
+            workplace.output.hint("tresor verify --mine \(id)")
         } else if let error = renewal.error {
             let next = goesOn ? "run this again" : "its log still has your old keys"
             workplace.output.say("\(title): \(CommandFailure(error).message); \(next)")

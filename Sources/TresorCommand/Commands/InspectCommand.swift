@@ -42,9 +42,10 @@ struct InspectCommand: InputsCommand {
     private func inspect(_ input: InputFile, _ workplace: CommandContext) async throws {
         let opener = FileOpener(workplace: workplace, acceptUnverified: false)
         let start = try input.start(FileOpener.smallByteCount)
-        let object = PastedArmour.block(of: start) ?? start
-        if ExportFile.isExport(object) { return try show(try ExportFile.read(input, after: start), input, workplace) }
-        guard CardFile.isSealedFile(object) else {
+        let kind = FileKind(of: start)
+        if kind == .export { return try show(try ExportFile.read(input, after: start), input, workplace) }
+        // Everything else is judged as a card.
+        guard kind == .sealedFile else {
             let chain = try CardFile.read(input, after: start, what: "no sealed file and no card")
             return try show(chain, input, workplace)
         }

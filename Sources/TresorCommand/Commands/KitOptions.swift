@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Tresor
+import TresorCore
 import TresorCrypto
 import TresorStore
 
@@ -66,7 +67,7 @@ struct KitOptions: ParsableArguments, Sendable {
         .usage("there is no terminal to show the kit on", hints: hints)
     }
 
-    /// Makes a kit, writes or shows its words, and only then makes it valid.
+    /// Makes a kit, writes or shows its words, and only then makes it valid. If that fails, the file is removed.
     ///
     /// - Parameter isSent: whether the store takes the copy that the kit opens now.
     func give(to session: Session, _ workplace: CommandContext, isSent: Bool = true) async throws {
@@ -74,13 +75,50 @@ struct KitOptions: ParsableArguments, Sendable {
             workplace.output.say("no recovery kit: a lost password cannot be replaced")
             return
         }
-        let recoveryKit = try make(workplace)
-        guard isSent else { return try await session.unlocking.setUnsentKit(recoveryKit) }
-        try await session.unlocking.setKit(recoveryKit)
+        try await make(workplace) { recoveryKit in
+            guard isSent else { return try await session.unlocking.setUnsentKit(recoveryKit) }
+            try await session.unlocking.setKit(recoveryKit)
+        }
+    }
+
+    /// Makes a kit for an act that makes it valid. If the act fails before that, the file is removed.
+    func make<Result>(
+        _ workplace: CommandContext, for act: (consuming RecoveryKit) async throws -> Result
+    ) async throws -> Result {
+        let recoveryKit = try kept(workplace)
+        let locator = try recoveryKit.locator()
+        do {
+            let result = try await act(recoveryKit)
+            if let kit {
+                workplace.output.say(
+                    "the recovery kit is in \(DisplayText.quoted(kit)); print it and keep it apart from this machine")
+            }
+            return result
+        } catch {
+            await takeBack(locator, workplace)
+            throw error
+        }
+    }
+
+    /// Removes the file of a kit that did not become valid. Where the store may have the copy that it opens, it stays.
+    private func takeBack(_ locator: Hash256, _ workplace: CommandContext) async {
+        guard let file = try? workplace.client.identityFileBlocking(), file.kitLocator != locator else { return }
+        let opensNothing: Bool
+        do throws(TresorError) {
+            opensNothing = try await workplace.client.store.kitCopy(locator: locator) == nil
+        } catch {
+            opensNothing = false
+        }
+        let shown = kit.map { "the recovery kit in \(DisplayText.quoted($0))" } ?? "the kit that was shown"
+        if opensNothing, let kit, (try? Self.read(kit).locator()) == locator, unlink(kit) == 0 {
+            workplace.output.say("\(shown) would open nothing, and was removed")
+        } else {
+            workplace.output.say("\(shown) is not in force yet: run this again")
+        }
     }
 
     /// Makes a kit and writes or shows its words. Reuses a kit that an interrupted run has written to the file.
-    func make(_ workplace: CommandContext) throws -> RecoveryKit {
+    private func kept(_ workplace: CommandContext) throws -> RecoveryKit {
         if let kit, FileIdentity(path: kit) != nil {
             if let begun = Self.begun(kit, workplace.client) {
                 workplace.output.say("reusing the recovery kit in \(DisplayText.quoted(kit))")
@@ -95,10 +133,12 @@ struct KitOptions: ParsableArguments, Sendable {
     }
 
     private static func begun(_ path: String, _ client: Client) -> RecoveryKit? {
-        guard let file = try? SecretFile(path: path), let words = try? file.read(limit: RecoveryKit.maximumByteCount),
-            let kit = try? RecoveryKit(typed: words), (try? client.recovery.isPreparedBlocking(kit)) == true
-        else { return nil }
+        guard let kit = try? read(path), (try? client.recovery.isPreparedBlocking(kit)) == true else { return nil }
         return kit
+    }
+
+    private static func read(_ path: String) throws -> RecoveryKit {
+        try RecoveryKit(typed: try SecretFile(path: path).read(limit: RecoveryKit.maximumByteCount))
     }
 
     /// Writes the words to the file, or shows them once.
@@ -115,7 +155,5 @@ struct KitOptions: ParsableArguments, Sendable {
         let end = Array("\n".utf8)
         try file.write(end.span)
         try file.commit()
-        workplace.output.say(
-            "the recovery kit is in \(DisplayText.quoted(kit)); print it and keep it apart from this machine")
     }
 }

@@ -53,8 +53,9 @@ struct RecoverCommand: SurfaceCommand {
         }
         try place.checkPlace(workplace.invocation, goingOnFor: workplace.client, isOptional: false)
         let session = try await workplace.unlock(to: "make a new recovery kit")
-        let recoveryKit = try place.make(workplace)
-        try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
+        try await place.make(workplace) { recoveryKit in
+            try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
+        }
         workplace.output.say("the new kit is valid; the old one no longer opens anything")
         try report(session, "kit", workplace)
     }
@@ -110,10 +111,10 @@ struct RecoverCommand: SurfaceCommand {
     private func recoveryKit(_ workplace: CommandContext) throws -> RecoveryKit {
         if let kit {
             let (given, copy) = (Shell.path(kit), Shell.path(InputFile.lastComponent(of: kit)))
+            try workplace.invocation.standardInput.claim(path: kit, for: "the kit")
             let file = try SecretFile(
                 path: kit,
                 otherwise: given == copy ? [] : ["install -m 600 \(given) \(copy)", "tresor … {--kit} --kit \(copy)"])
-            try file.claim(workplace.invocation.standardInput, for: "the kit")
             return try Self.kit(
                 try Self.words { () throws(CommandFailure) in
                     try file.read(limit: RecoveryKit.maximumByteCount)

@@ -17,7 +17,7 @@ struct VerifyCommand: SurfaceCommand {
                 Shows both safety numbers; the other person reads theirs to you, for example by telephone. --card \
                 takes a card that you received from them, and shows its safety number. --replace pins another \
                 person under a handle that was verified before. --mine confirms that you made T, a tresor that \
-                still bears your old keys.
+                still bears your old keys, and adds your new ones.
                 """,
             classes: [.identity, .store, .write],
             examples: [
@@ -143,6 +143,7 @@ struct VerifyCommand: SurfaceCommand {
             try session.tresors.confirmMineBlocking(state)
         }
         workplace.output.say("\(title) is yours")
+        if state.members[session.identity.user] != nil { try await workplace.addNewestCard(of: session, to: state) }
         guard options.json else { return }
         try workplace.output.object(["type": "tresor", "tresor": .string(state.tresor.description), "state": "ok"])
     }

@@ -45,8 +45,7 @@ struct CommandContext: Sendable {
             return CommandContext(
                 invocation: invocation, store: store, named: StoreName(Array(Paths.absolute(path).utf8)))
         } catch {
-            if case .store(.readOnly) = error { throw notWritable(path) }
-            if case .store = error { throw CommandFailure(of: error, CommandFailure(error).message, file: path) }
+            if case .store = error { throw StoreFault.failure(for: error, at: path) }
             guard error == .notFound else { throw CommandFailure(error, file: path) }
             throw CommandFailure(
                 .notFound, "there is no store at \(DisplayText.quoted(path))",
@@ -55,16 +54,6 @@ struct CommandContext: Sendable {
                         ? [] : ["tresor keygen NAME", "tresor recover --store FILE"]),
                 file: path)
         }
-    }
-
-    /// SQLite writes beside the store too, so everyone who uses it needs write access to the directory.
-    static func notWritable(_ path: String) -> CommandFailure {
-        CommandFailure(
-            .store(.readOnly), "the store at \(DisplayText.quoted(path)) cannot be written by you",
-            hints: [
-                "chmod g+w \(Shell.path(path)) # as its owner, for a group that shares it",
-                "chmod g+ws \(Shell.path(AtomicFile.split(path).directory)) # as its owner; then umask 002 for all",
-            ], file: path)
     }
 
     private static func hasIdentity(_ places: Paths) -> Bool {
@@ -164,8 +153,7 @@ struct CommandContext: Sendable {
             return CommandFailure(
                 .notFound, "there is no identity in \(DisplayText.quoted(invocation.places.data))",
                 hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
-        case .failed(.permissions):
-            return HomeFault.failure(at: [invocation.places.data, path])
+        case .failed(.permissions): return CommandFailure(error)
         case .failed(.memory):
             let cost = try? client.identityFileBlocking().passwordCost
             return cost.map { MemoryNeed.failure(for: $0, isNew: false) } ?? CommandFailure(error, file: path)
@@ -205,13 +193,19 @@ struct CommandContext: Sendable {
         let file = try identityFile()
         let prompt = "password for \(DisplayText.name(file.chain.handle.bytes)) (to \(reason)): "
         do {
-            return try await invocation.passwords.unlock(
+            let (session, isByDevice) = try await invocation.passwords.unlock(
                 prompt: prompt,
                 device: { acceptingDevice ? try await unlockWithDevice().map { ($0, true) } : nil },
                 open: { typed in
                     let password = try PasswordSource.prepared(typed)
                     return (try await client.unlock(password: password), false)
                 })
+            // A journal that does not decode stops no command: check reports it.
+            if (try? session.renewal.isUnfinishedBlocking()) == true {
+                output.say("your new keys are not in all your tresors yet")
+                output.hint("tresor rotate --identity")
+            }
+            return (session, isByDevice)
         } catch let error as TresorError where error == .wrongPassword {
             throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])
         } catch let error as TresorError {

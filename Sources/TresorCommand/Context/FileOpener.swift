@@ -50,16 +50,11 @@ struct FileOpener {
             try SealedFile.checkBeginning(block)
         } catch {
             let refusal = FileRefusal.failure(error, input, start)
-            guard refusal.error == .altered, TransportDamage(of: start) == nil, !Self.isNamedSealed(block) else {
+            guard refusal.error == .altered, TransportDamage(of: start) == nil, FileKind(of: start) == nil else {
                 throw refusal
             }
             throw CommandFailure(of: error, "\(input.shownName) is not a sealed file", file: input.path)
         }
-    }
-
-    /// Whether bytes begin as a sealed file does, whatever follows.
-    private static func isNamedSealed(_ start: [UInt8]) -> Bool {
-        start.starts(with: "tresorF1".utf8) || start.starts(with: "-----BEGIN TRESOR FILE".utf8)
     }
 
     private func judge(

@@ -129,8 +129,9 @@ struct FileRefusal {
 
     /// The messages that need no identity.
     ///
-    /// - Parameter text: what was read, if that may be armour that was changed on its way.
+    /// - Parameter text: what was read, if that may be armour that was changed on its way, or another kind of file.
     static func failure(_ error: TresorError, _ input: InputFile, _ text: [UInt8] = []) -> CommandFailure {
+        if let mistake = FileKind.mistake(in: text, of: input, wanted: .sealedFile) { return mistake }
         if error == .altered, let failure = input.change ?? TransportDamage(of: text)?.failure(input) { return failure }
         return switch error {
         case .altered:

@@ -5,8 +5,8 @@ import TresorCore
 import TresorCrypto
 import TresorStore
 
-/// A home of which an interrupt finds every object wholly old or wholly new, and no temporary. What is in
-/// the way of a call is noted.
+/// A home of which an interrupt finds every object wholly old or wholly new, and no temporary. It notes which object a
+/// failed call was about.
 struct UninterruptedHome: Home {
     let home: DirectoryHome
 
@@ -18,6 +18,7 @@ struct UninterruptedHome: Home {
         do throws(TresorError) {
             try Interrupts.atomically { () throws(TresorError) in try home.replace(object, with: bytes) }
         } catch { throw noted(error, object) }
+        Surroundings.current.homeFault.forget()
     }
 
     func readSecret(_ object: HomeObject) throws(TresorError) -> SecretBytes? {
@@ -29,6 +30,7 @@ struct UninterruptedHome: Home {
         Interrupts.begin()
         defer { Interrupts.end() }
         do throws(TresorError) { try home.replace(object, withSecret: bytes) } catch { throw noted(error, object) }
+        Surroundings.current.homeFault.forget()
     }
 
     func delete(_ object: HomeObject) throws(TresorError) {
@@ -38,17 +40,26 @@ struct UninterruptedHome: Home {
     }
 
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
-        do throws(TresorError) { return try home.exclusively(body) } catch { throw noted(error) }
+        var isHeld = false
+        do throws(TresorError) {
+            return try home.exclusively { () throws(TresorError) in
+                isHeld = true
+                return try body()
+            }
+        } catch {
+            // The calls within note their own objects.
+            throw isHeld ? error : noted(error, nil)
+        }
     }
 
     func slotLock() throws(TresorError) -> SlotLock? {
-        do throws(TresorError) { return try home.slotLock() } catch { throw noted(error) }
+        do throws(TresorError) { return try home.slotLock() } catch { throw noted(error, nil) }
     }
 
-    private func noted(_ error: TresorError, _ object: HomeObject? = nil) -> TresorError {
-        guard error == .failed(.permissions) || error == .failed(.readOnly) else { return error }
-        let paths = home.commonPaths + (object.map { [home.path(of: $0)] } ?? [])
-        Surroundings.current.homeFault.note(error, HomeFault.found(at: paths))
+    private func noted(_ error: TresorError, _ object: HomeObject?) -> TresorError {
+        if let failure = HomeFault.failure(for: error, of: object, in: home) {
+            Surroundings.current.homeFault.note(error, failure)
+        }
         return error
     }
 }

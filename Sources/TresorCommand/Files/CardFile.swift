@@ -6,12 +6,6 @@ import TresorCrypto
 
 /// Reads and checks cards, binary or armoured.
 enum CardFile {
-    /// Whether an input begins like a sealed file of any version: then its own judge decides. Everything else is judged
-    /// as a card.
-    static func isSealedFile(_ start: [UInt8]) -> Bool {
-        start.starts(with: "tresorF".utf8) || start.starts(with: "-----BEGIN TRESOR FILE".utf8)
-    }
-
     /// Reads a whole input.
     ///
     /// - Parameters:
@@ -25,6 +19,7 @@ enum CardFile {
         let bytes = try input.readAll(
             after: start, limit: 2 * CardChain.maximumByteCount, tooLarge: failure(.altered, input, what)
         ) { _ throws(CommandFailure) in }
+        if let mistake = FileKind.mistake(in: bytes, of: input, wanted: .card) { throw mistake }
         do throws(TresorError) {
             if let text = PastedArmour.block(of: bytes) { return try CardChain(armoured: text) }
             return try CardChain(bytes)

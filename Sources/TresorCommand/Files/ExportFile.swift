@@ -6,11 +6,6 @@ import TresorCrypto
 
 /// Reads exports, binary or armoured.
 enum ExportFile {
-    /// Whether an input begins like an export of any version.
-    static func isExport(_ start: [UInt8]) -> Bool {
-        start.starts(with: "tresorx".utf8) || start.starts(with: "-----BEGIN TRESOR EXPORT".utf8)
-    }
-
     /// Reads a whole input.
     ///
     /// - Parameter start: its beginning, if that has been read.
@@ -19,6 +14,7 @@ enum ExportFile {
         let bytes = try input.readAll(
             after: start, limit: TresorExport.maximumByteCount / 2 * 3, tooLarge: failure(.altered, input)
         ) { _ throws(CommandFailure) in }
+        if let mistake = FileKind.mistake(in: bytes, of: input, wanted: .export) { throw mistake }
         do throws(TresorError) {
             if let text = PastedArmour.block(of: bytes) { return try TresorExport(armoured: text) }
             return try TresorExport(bytes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorCore
 import TresorCrypto
 import TresorStore
 
@@ -10,43 +11,59 @@ import TresorStore
     import Glibc
 #endif
 
-/// Why a directory or file of a home is refused: a link, its owner or its mode.
+/// Why a directory or file of a home cannot be used: a link, its owner or its mode.
 enum HomeFault {
-    /// Names the first fault of these paths, and the command that mends it.
-    static func failure(at paths: [String]) -> CommandFailure {
-        found(at: paths)
-            ?? CommandFailure(
-                .failed(.permissions), "\(DisplayText.quoted(paths.last ?? "")) cannot be used", file: paths.last)
+    /// Names the object that a call of the home failed for, or what is wrong with its surroundings.
+    ///
+    /// - Parameter object: the object of the call; `nil` for one of the locks.
+    /// - Returns: `nil` for an error that says nothing about the files of the home.
+    static func failure(for error: TresorError, of object: HomeObject?, in home: DirectoryHome) -> CommandFailure? {
+        switch error {
+        case .failed(.permissions), .failed(.readOnly):
+            if let failure = home.places(of: object).lazy.compactMap({ failure(at: $0) }).first { return failure }
+        case .failed(.full), .failed(.inputOutput): break
+        default: return nil
+        }
+        let path = object.map(home.path(of:)) ?? home.places(of: nil)[0].path
+        return CommandFailure(
+            of: error, "\(DisplayText.quoted(path)): \(CommandFailure.words(for: error))", file: path)
     }
 
-    /// The first fault of these paths; `nil` for none.
-    static func found(at paths: [String]) -> CommandFailure? {
-        let error = CommandError.failed(.permissions)
-        for path in paths {
-            var status = stat()
-            guard lstat(path, &status) == 0 else { continue }
-            let (shown, word) = (DisplayText.quoted(path), Shell.path(path))
-            if status.isKind(S_IFLNK) {
-                let target = target(of: path)
-                return CommandFailure(
-                    error, "\(shown) is a link to \(DisplayText.quoted(target)), and a home follows no link",
-                    hints: ["mv \(Shell.path(target)) \(word)"], file: path)
-            }
-            let me = geteuid()
-            guard status.st_uid == me else {
-                return CommandFailure(
-                    error,
-                    "\(shown) belongs to \(SystemName.of(user: status.st_uid)), and you are \(SystemName.of(user: me))",
-                    hints: ["sudo chown \(SystemName.of(user: me)) \(word)"], file: path)
-            }
-            let isDirectory = status.isKind(S_IFDIR)
-            guard status.st_mode & (isDirectory ? 0o022 : 0o077) == 0 else {
-                return CommandFailure(
-                    error, "\(shown) can be read or changed by others",
-                    hints: ["chmod \(isDirectory ? "700" : "600") \(word)"], file: path)
-            }
+    /// Names the fault of one place, and the command that mends it; `nil` for none.
+    static func failure(at place: DirectoryHome.Place) -> CommandFailure? {
+        let (path, error) = (place.path, CommandError.failed(.permissions))
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        let (shown, word) = (DisplayText.quoted(path), Shell.path(path))
+        if status.isKind(S_IFLNK) {
+            let target = target(of: path)
+            return CommandFailure(
+                error, "\(shown) is a link to \(DisplayText.quoted(target)), and a home follows no link",
+                hints: ["mv \(Shell.path(target)) \(word)"], file: path)
+        }
+        let (me, isDirectory) = (geteuid(), status.isKind(S_IFDIR))
+        guard status.st_uid == me else {
+            let (owner, caller) = (SystemName.of(user: status.st_uid), SystemName.of(user: me))
+            return CommandFailure(
+                error, "\(shown) belongs to \(owner), and you are \(caller)",
+                hints: [hint(for: word, isDirectory: isDirectory, isInside: place.isInside, owner, caller)], file: path)
+        }
+        guard status.st_mode & mode_t(place.forbidden) == 0 else {
+            return CommandFailure(
+                error, "\(shown) can be read or changed by others",
+                hints: ["chmod \(isDirectory ? "700" : "600") \(word)"], file: path)
         }
         return nil
+    }
+
+    /// The command that mends the owner. A directory that is the home itself can be anything, `/etc` too.
+    private static func hint(
+        for word: String, isDirectory: Bool, isInside: Bool, _ owner: String, _ caller: String
+    ) -> String {
+        if isInside { return "sudo chown \(isDirectory ? "-R " : "")\(caller) \(word)" }
+        // Files of root in somebody's home would close it to them.
+        guard caller == "root" else { return "tresor … {--home} --home DIR" }
+        return "sudo -u \(owner) " + HintCompletion.complete("tresor … ")
     }
 
     private static func target(of path: String) -> String {

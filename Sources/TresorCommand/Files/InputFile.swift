@@ -15,29 +15,55 @@ import TresorStore
 /// is the same one by whatever name or number it is opened.
 final class StandardInput: Sendable {
     private struct Use {
-        let stream: FileIdentity?
         let user: String
-        let isStandard: Bool
+        let stream: FileIdentity?
+        var isStandard = false
+        /// Whether this program opens a file for it, which then is read from its beginning, however often.
+        var isOpened = false
     }
 
     private let uses = Mutex<[Use]>([])
 
+    /// Claims standard input.
+    ///
     /// - Parameter user: the use, as in "the password".
     /// - Throws: 64 if it has another use already.
-    func claim(for user: String) throws(CommandFailure) { try claim(STDIN_FILENO, for: user, isOpened: false) }
+    func claim(for user: String) throws(CommandFailure) { try claim(STDIN_FILENO, for: user) }
 
-    /// Claims the stream of a descriptor.
+    /// Claims a descriptor that this program was started with.
     ///
-    /// - Parameter isOpened: whether this program has opened it. A file that is opened twice is read twice; only a pipe,
-    ///   a socket or a terminal is then the same stream.
-    /// - Throws: 64 if it has another use already.
-    func claim(_ descriptor: Int32, for user: String, isOpened: Bool = true) throws(CommandFailure) {
-        let isStandard = descriptor == STDIN_FILENO
-        guard !isOpened || Self.isStream(descriptor) else { return }
-        let use = Use(stream: FileIdentity(descriptor: descriptor), user: user, isStandard: isStandard)
+    /// - Throws: 64 if its stream or file has another use already.
+    func claim(_ descriptor: Int32, for user: String) throws(CommandFailure) {
+        var status = stat()
+        let isThere = fstat(descriptor, &status) == 0 && Self.brings(status) != nil
+        try claim(
+            Use(user: user, stream: isThere ? FileIdentity(status) : nil, isStandard: descriptor == STDIN_FILENO))
+    }
+
+    /// Claims what a path leads to, before it is opened: a pipe with a name waits for another writer then.
+    ///
+    /// - Throws: 64 if it has another use already. A file may be opened twice, but not beside a descriptor of it.
+    func claim(path: String, for user: String) throws(CommandFailure) {
+        var status = stat()
+        guard stat(path, &status) == 0, let isStream = Self.brings(status) else { return }
+        try claim(Use(user: user, stream: FileIdentity(status), isOpened: !isStream))
+    }
+
+    /// Whether a descriptor brings its data once; `nil` for a device like `/dev/null`, which brings none.
+    private static func brings(_ status: stat) -> Bool? {
+        if status.isKind(S_IFREG) { return false }
+        let isTerminal = status.isKind(S_IFCHR) && FileIdentity(status) != FileIdentity(path: "/dev/null")
+        return status.isKind(S_IFIFO) || status.isKind(S_IFSOCK) || isTerminal ? true : nil
+    }
+
+    private func claim(_ use: Use) throws(CommandFailure) {
+        let (user, isStandard) = (use.user, use.isStandard)
         let earlier = uses.withLock { uses -> Use? in
             defer { uses.append(use) }
-            return uses.first { $0.isStandard && isStandard || $0.stream != nil && $0.stream == use.stream }
+            return uses.first { other in
+                let isSame = other.stream != nil && other.stream == use.stream
+                return other.isStandard && isStandard || isSame && !(other.isOpened && use.isOpened)
+            }
         }
         guard let earlier, earlier.isStandard || earlier.user != user else { return }
         let name = earlier.isStandard || isStandard ? "standard input" : "one stream"
@@ -84,8 +110,8 @@ final class InputFile: Sendable {
             return
         }
         path = argument
+        try standardInput.claim(path: argument, for: "the data")
         let opened = try Self.open(argument)
-        try standardInput.claim(opened.number, for: "the data")
         descriptor = opened.number
         file = consume opened
         beginsAtStart = true

@@ -78,36 +78,22 @@ struct Paths: Sendable, Equatable {
 
     /// Refuses a mistyped address, which would otherwise name a new file.
     ///
-    /// - Throws: 64 for blanks around it, for `WORD://…`, and for `HOST` or `HOST:PORT` where no such file is.
+    /// - Throws: 64 for blanks around it, and for what ``StorePath/isMeant(by:)`` says is no path.
     private static func checkIsPath(_ text: String) throws(CommandFailure) {
         let shown = DisplayText.quoted(text)
         guard let first = text.utf8.first, let last = text.utf8.last, !isBlank(first), !isBlank(last) else {
             throw .usage("\(shown) has blanks around it", hints: ["tresor … {--store} --store FILE"])
         }
-        guard !ServiceAddress.isMeant(by: text), !text.hasPrefix("/"), !text.hasPrefix("./") else { return }
-        guard text.contains("://") || isHost(text) && FileIdentity(path: text) == nil else { return }
+        guard !ServiceAddress.isMeant(by: text), !StorePath.isMeant(by: text) else { return }
+        let address = (try? ServiceAddress("https://" + text)).map { $0.description } ?? "https://HOST:PORT"
+        // Only a name without folders becomes a path in this way.
+        let path = text.contains("/") ? [] : ["tresor … {--store} --store \(Shell.path("./" + text))"]
         throw .usage(
             "\(shown) looks like the address of a service, which begins with https://",
-            hints: [
-                "tresor … {--store} --store https://HOST:PORT", "tresor … {--store} --store \(Shell.path("./" + text))",
-            ])
+            hints: ["tresor … {--store} --store \(Shell.path(address))"] + path)
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
-
-    /// Whether a text reads as `HOST`, a name of several parts, or as `HOST:PORT`. A file of a store may have an ending.
-    private static func isHost(_ text: String) -> Bool {
-        guard !text.contains("/") else { return false }
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        if parts.count == 2 { return !parts[1].isEmpty && parts[1].utf8.allSatisfy { (0x30...0x39).contains($0) } }
-        let labels = text.lowercased().split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 1, labels.count > 1, let last = labels.last, last.utf8.count >= 2 else { return false }
-        let isName = labels.allSatisfy { label in
-            !label.isEmpty
-                && label.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
-        }
-        return isName && !["db", "sqlite", "sqlite3", "store", "tresor"].contains(last)
-    }
 
     private func notedService() throws(CommandFailure) -> ServiceLocation? {
         guard let note = try notedStore(), ServiceAddress.isMeant(by: note) else { return nil }

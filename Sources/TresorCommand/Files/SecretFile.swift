@@ -28,13 +28,6 @@ final class SecretFile {
         try check(otherwise: hints)
     }
 
-    /// Claims the stream that the path leads to, if it leads to one.
-    ///
-    /// - Throws: 64 if it has another use already.
-    func claim(_ standardInput: StandardInput, for user: String) throws(CommandFailure) {
-        try standardInput.claim(file.number, for: user)
-    }
-
     /// The content, straight into secret memory.
     func read(limit: Int) throws(CommandFailure) -> SecretBytes {
         try SecretInput.readAll(file.number, limit: limit, what: DisplayText.quoted(path))

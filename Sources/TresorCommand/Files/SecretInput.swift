@@ -146,8 +146,8 @@ enum SecretInput {
                         file.map { file in
                             // The file stays as it is: its other lines may be somebody's notes.
                             let first = "head -n 1 \(file)"
-                            return StandardInput.isFree
-                                ? "\(first) | tresor … {\(option)-file} \(option)-fd 0" : "\(first) > FILE"
+                            guard StandardInput.isFree else { return "\(first) > FILE" }
+                            return first + " | " + HintCompletion.complete("tresor … {\(option)-file} \(option)-fd 0")
                         } ?? firstLine
                     )
                 }

@@ -13,11 +13,8 @@ enum HintCompletion {
 
     /// Completes a hint: `tresor … OPTION` becomes this run's command with the option and the given places.
     /// `tresor … {-o} OPTION` omits an option that the new one excludes, with its value, or another word; there may be
-    /// several. What is piped into the command stays before it.
+    /// several.
     static func complete(_ hint: String) -> String {
-        if let pipe = hint.ranges(of: " | tresor … ").last {
-            return "\(hint[..<pipe.lowerBound]) | \(complete("tresor … \(hint[pipe.upperBound...])"))"
-        }
         let words = Surroundings.current.words.given.withLock { $0 }
         // Help needs no place, and the places may be what was wrong.
         guard let rest = hint.removingPrefix("tresor "), !words.isEmpty, !rest.hasPrefix("help ") else { return hint }

@@ -56,8 +56,9 @@ struct Output: Sendable {
         if !isJSON { Channel.error.tryWrite(text + "\n") }
     }
 
+    /// Tells a command to paste, with the places of this run.
     func hint(_ text: String) {
-        tell("tresor: hint: \(text)")
+        tell("tresor: hint: \(HintCompletion.complete(text))")
     }
 
     private func tell(_ line: String) {

@@ -169,7 +169,7 @@ struct PasswordSource: Sendable {
         guard descriptor >= 0, descriptor != 1, descriptor != 2 else {
             throw .usage("\(option) takes 0 or a number above 2")
         }
-        try standardInput.claim(descriptor, for: user, isOpened: false)
+        try standardInput.claim(descriptor, for: user)
         let what = "descriptor \(descriptor)"
         return try SecretInput.password(
             try SecretInput.readAll(descriptor, limit: SecretInput.passwordContentLimit, what: what), what: what)
@@ -180,8 +180,8 @@ struct PasswordSource: Sendable {
         // Two secrets of one run have different descriptors.
         let number = user == SecretInput.newPassword ? 4 : 3
         let hint = "tresor … {\(option)-file} \(option)-fd \(number) \(number)<\(Shell.path(file))"
+        try standardInput.claim(path: file, for: user)
         let secret = try SecretFile(path: file, otherwise: [hint])
-        try secret.claim(standardInput, for: user)
         return try SecretInput.password(
             try secret.read(limit: SecretInput.passwordContentLimit), what: DisplayText.quoted(file), path: file,
             option: option)

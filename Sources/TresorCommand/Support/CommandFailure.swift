@@ -77,7 +77,7 @@ struct CommandFailure: Error, Sendable {
         storePlace.withLock { $0 = (" at \(DisplayText.quoted(path))", ServiceAddress.isMeant(by: path)) }
     }
 
-    private static func words(for error: TresorError) -> String {
+    static func words(for error: TresorError) -> String {
         switch error {
         case .failed(let fault): fault.rawValue
         case .notFound: "not found"

@@ -4,14 +4,22 @@ import Synchronization
 import Tresor
 import TresorCrypto
 
-/// What ended the last call of the home that failed, if it can be named.
+/// The fault of the last call of the home that failed, until one writes.
 final class LastHomeFault: Sendable {
-    private let last = Mutex<(error: TresorError, failure: CommandFailure?)?>(nil)
+    private let last = Mutex<(error: TresorError, failure: CommandFailure)?>(nil)
 
-    func note(_ error: TresorError, _ failure: CommandFailure?) { last.withLock { $0 = (error, failure) } }
+    func note(_ error: TresorError, _ failure: CommandFailure) { last.withLock { $0 = (error, failure) } }
+
+    /// After an object was written, an error is about something else.
+    func forget() { last.withLock { $0 = nil } }
 
     /// What an error of the home is about; `nil` for another error.
     func failure(for error: TresorError) -> CommandFailure? {
-        last.withLock { last in last.flatMap { $0.error == error ? $0.failure : nil } }
+        guard let last = last.withLock({ $0 }) else { return nil }
+        if last.error == error { return last.failure }
+        guard error == .failed(.notNoted) else { return nil }
+        return CommandFailure(
+            of: error, "\(TresorError.Fault.notNoted.rawValue): \(last.failure.message)", hints: last.failure.hints,
+            file: last.failure.file)
     }
 }

@@ -38,10 +38,12 @@
         ///
         /// - Throws: ``ServerFailure`` for an address that libpq does not understand, or that has a password.
         func place() throws(ServerFailure) -> Place {
-            let form = "the database is the path of an SQLite file, or an address postgresql://HOST/NAME without blanks"
+            let form =
+                "the database is the path of an SQLite file, as ./NAME.db, or an address postgresql://HOST/NAME "
+                + "without blanks"
             guard store.first?.isWhitespace == false, store.last?.isWhitespace == false else { throw .usage(form) }
             guard let mark = store.firstRange(of: "://") else {
-                guard !Self.isConnection(store) else { throw .usage(form) }
+                guard !Self.isConnection(store), StorePath.isMeant(by: store) else { throw .usage(form) }
                 return .sqlite(path: store)
             }
             let scheme = store[..<mark.lowerBound].lowercased()

@@ -91,23 +91,46 @@ import Testing
         }
     }
 
-    /// The locks of a home that belong to somebody else, as after a run with `sudo`: nothing is half done.
+    /// An object of a home that belongs to somebody else, as after a run with `sudo`: it is named, and nothing is half
+    /// done.
     @Test(
         .enabled(if: geteuid() == 0 && has("setpriv"), "only root has the files of others"),
-        arguments: ["lock", "slots.lock"])
-    func A107_aLockOfSomebodyElseIsNamed(name: String) throws {
-        try stage.expect(as: "anna", ["list"])
-        let home = stage.scratch["homes/anna"]
-        let lock = "\(home)/\(name)"
-        try Data().write(to: URL(fileURLWithPath: lock))
+        arguments: ["lock", "slots.lock", "identity", "heads", "marks", "logs", "records"])
+    func A107_anObjectOfSomebodyElseIsNamed(name: String) throws {
+        try stage.write(Stage.plan(), to: "plan.json")
+        try stage.expect(as: "anna", ["create", "other"])
+        try stage.expect(as: "anna", ["put", "-t", "other", "plan.json"])
+        let object = "\(stage.scratch["homes/anna"])/\(name)"
+        if name.hasSuffix("lock") { try Data().write(to: URL(fileURLWithPath: object)) }
         _ = try tool("/bin/chown", ["-R", "65534", stage.scratch.path])
-        guard chown(lock, 0, 0) == 0, chmod(lock, 0o600) == 0 else { throw Unmet("chown failed") }
+        _ = try tool("/bin/chown", ["-R", "0", object])
         stage.wrapper = ["/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-        let ending = try stage.refuse(1, as: "anna", ["remember", "--name", "desk"])
+        let act =
+            switch name {
+            case "slots.lock": ["remember", "--name", "desk"]
+            case "marks": ["create", "third"]
+            default: ["delete", "-t", "other", "--yes", "other"]
+            }
+        let ending = try stage.refuse(1, as: "anna", act)
         #expect(ending.errorText.contains("\(name)\" belongs to root, and you are nobody"), "\(ending.errorText)")
-        #expect(ending.errorText.contains("sudo chown nobody \(lock)"), "\(ending.errorText)")
-        guard chown(lock, 65534, 65534) == 0 else { throw Unmet("chown failed") }
-        try stage.expect(as: "anna", ["remember", "--name", "desk"])
+        let recursive = ["logs", "records"].contains(name) ? "-R " : ""
+        #expect(ending.errorText.contains("sudo chown \(recursive)nobody \(object)"), "\(ending.errorText)")
+        _ = try tool("/bin/chown", ["-R", "65534", object])
+        try stage.expect(as: "anna", ["members", "-t", "other"])
+        try stage.expect(as: "anna", act)
+    }
+
+    /// A directory of somebody else as the home is none to take over: it can be `/etc`.
+    @Test(.enabled(if: geteuid() == 0 && has("setpriv"), "only root has the files of others"))
+    func A107_aHomeOfSomebodyElseIsLeftToThem() throws {
+        stage.wrapper = ["/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        _ = try tool("/bin/chown", ["-R", "65534", stage.scratch.path])
+        let home = stage.scratch["homes/anna"]
+        guard chown(home, 0, 0) == 0, chmod(home, 0o755) == 0 else { throw Unmet("chown failed") }
+        let ending = try stage.refuse(1, as: "anna", ["list"])
+        #expect(ending.errorText.contains("anna\" belongs to root, and you are nobody"), "\(ending.errorText)")
+        #expect(ending.errorText.contains(" --home DIR\n"), "\(ending.errorText)")
+        #expect(!ending.errorText.contains("chown"), "\(ending.errorText)")
     }
 
     /// A slot whose cost is within the bounds but beyond what the process may have.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 import Testing
+import TresorCore
+import TresorCrypto
+import TresorStore
 
 @testable import TresorCommand
 
@@ -9,15 +13,19 @@ import Testing
 @Suite struct HomeFaultTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tresor-fault-\(UUID())")
 
-    private func failure(_ prepare: (String) throws -> Void) throws -> CommandFailure {
-        let path = folder.appendingPathComponent("identity").path
+    private func failure(
+        of object: HomeObject? = .identity, _ error: TresorError = .failed(.permissions),
+        _ prepare: (String) throws -> Void
+    ) throws -> CommandFailure {
+        let path = folder.appendingPathComponent(object?.name ?? "lock").path
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data([1]).write(to: URL(fileURLWithPath: path))
         chmod(path, 0o600)
         try prepare(path)
-        return HomeFault.failure(at: [folder.path, path])
+        let home = DirectoryHome(data: folder.path, state: folder.path)
+        return try #require(HomeFault.failure(for: error, of: object, in: home))
     }
 
     @Test func aModeIsNamed() throws {
@@ -37,6 +45,31 @@ import Testing
         #expect(failure.hints == ["mv \(folder.path)/real \(folder.path)/identity"])
     }
 
+    /// No mode of a lock stops the home, and none of a medium that takes nothing.
+    @Test func aModeThatStopsNothingIsNotBlamed() throws {
+        let lock = try failure(of: nil, .failed(.readOnly)) { chmod($0, 0o644) }
+        #expect(lock.message == "\"\(folder.path)\": not writable")
+        let heads = try failure(of: .heads, .failed(.readOnly)) { chmod($0, 0o644) }
+        #expect(heads.message == "\"\(folder.path)/heads\": not writable")
+        let full = try failure(of: .heads, .failed(.full)) { chmod($0, 0o666) }
+        #expect(full.message == "\"\(folder.path)/heads\": no space left")
+        let open = try failure(of: .heads) { chmod($0, 0o664) }
+        #expect(open.hints == ["chmod 600 \(folder.path)/heads"])
+    }
+
+    /// A call that worked came after the fault, so an error is about something else.
+    @Test func aFaultIsForgottenByTheNextGoodCall() throws {
+        let fault = LastHomeFault()
+        let failure = CommandFailure(.failed(.readOnly), "named")
+        fault.note(.failed(.readOnly), failure)
+        #expect(fault.failure(for: .failed(.readOnly))?.message == "named")
+        #expect(fault.failure(for: .failed(.full)) == nil)
+        let unnoted = try #require(fault.failure(for: .failed(.notNoted)))
+        #expect(unnoted.message.hasSuffix("look before you repeat it: named"))
+        fault.forget()
+        #expect(fault.failure(for: .failed(.readOnly)) == nil)
+    }
+
     /// The store of a group: the hints are commands, whatever they say behind them.
     @Test func aStoreThatOthersOwnIsOpenedToItsGroup() throws {
         let path = folder.appendingPathComponent("store.db").path
@@ -45,7 +78,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data().write(to: URL(fileURLWithPath: path))
         chmod(path, 0o640)
-        let hints = CommandContext.notWritable(path).hints
+        let hints = StoreFault.notWritable(path).hints
         #expect(hints[0].hasPrefix("chmod g+w \(path) # as its owner, for a group that shares it"))
         #expect(hints[1].hasPrefix("chmod g+ws \(folder.path) # as its owner; then umask 002 for all"))
         let child = ChildProcess(
@@ -60,5 +93,16 @@ import Testing
         let failure = try failure { chown($0, 65534, 65534) }
         #expect(failure.message.hasSuffix("belongs to nobody, and you are root"))
         #expect(failure.hints == ["sudo chown root \(folder.path)/identity"])
+    }
+
+    /// What root wrote into somebody's home would be closed to them.
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away")) func rootWorksInTheNameOfTheOwner() throws {
+        let surroundings = Surroundings()
+        surroundings.words.given.withLock { $0 = ["--home", folder.path, "list"] }
+        let failure = try Surroundings.$current.withValue(surroundings) { () throws -> CommandFailure in
+            try self.failure { _ in chown(folder.path, 65534, 65534) }
+        }
+        #expect(failure.message.hasSuffix("belongs to nobody, and you are root"))
+        #expect(failure.hints == ["sudo -u nobody tresor --home \(folder.path) list"])
     }
 }

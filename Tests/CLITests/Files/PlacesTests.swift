@@ -61,8 +61,8 @@ struct PlacesTests {
         "An address without its scheme, or with blanks, makes no file",
         arguments: [
             "tresor.clinic.example", "tresor.clinic.example:8443", "localhost:8443", "ftp://clinic.example",
-            " https://a",
-            "https://a ", "store.db\n", "Clinic.Example",
+            " https://a", "https://a ", "store.db\n", "Clinic.Example", "localhost", "127.0.0.1", "[::1]:8443",
+            "clinic.example.", "https:clinic.example", "https:/clinic.example", "clinic", "postgresql:clinic.db",
         ])
     func mistypedAddress(_ text: String) throws {
         var environment = Environment()
@@ -81,11 +81,27 @@ struct PlacesTests {
     }
 
     @Test(
-        "A file is one by its ending, its path, or because it is there", arguments: ["clinic.db", "./clinic.example"])
+        "A file is one by its ending, its path, or because it is there",
+        arguments: ["clinic.db", "Clinic.SQLITE3", "./clinic.example", "../clinic", "a/clinic", "/clinic:1"])
     func fileNames(_ text: String) throws {
         var environment = Environment()
         environment.home = "/h"
         #expect(try places(["--store", text], environment).store() == text)
+    }
+
+    @Test(
+        "The way out of a mistyped address names it",
+        arguments: [
+            ("localhost", ["https://localhost", "./localhost"]), ("ftp://a", ["https://HOST:PORT"]),
+            ("[::1]:8443", ["https://[::1]:8443", "./[::1]:8443"]),
+        ])
+    func waysOut(_ text: String, _ places: [String]) throws {
+        var environment = Environment()
+        environment.home = "/h"
+        let failure = #expect(throws: CommandFailure.self) {
+            try self.places(["--store", text], environment).store()
+        }
+        #expect(failure?.hints == places.map { "tresor … {--store} --store \(Shell.path($0))" })
     }
 
     @Test("A service is noted with its way, and reached by it until another way is given")

@@ -42,6 +42,8 @@ struct PipeTests {
             "cat \"$TRESOR_PASSWORD_FILE\" | TRESOR_PASSWORD_FILE=/dev/stdin tresor encrypt -t one -o out",
             "cat \"$TRESOR_PASSWORD_FILE\" | tresor passwd --password-file /dev/stdin --new-password-file /dev/fd/0",
             "cat kit.txt | tresor recover --kit /dev/stdin --new-password-file /dev/stdin",
+            "tresor encrypt -t one --password-file /dev/stdin -o out <\"$TRESOR_PASSWORD_FILE\"",
+            "mkfifo both && { cat kit.txt >both & } && tresor recover --kit both --new-password-file both",
         ])
     func sharedStreams(_ line: String) throws {
         let result = try shell(line)

@@ -53,13 +53,14 @@
 
         @Test(arguments: [
             "host=/run/postgresql dbname=tresor", "dbname=tresor", "mysql://clinic/tresor", " clinic.db", "clinic.db\n",
+            "localhost:5432", "clinic.example", "postgresql:clinic",
         ])
         func aDatabaseOfAnotherFormMakesNoFile(_ store: String) async throws {
             let site = try Site()
             let ending = await ServerProcess.run([
                 "init", store, "--operator", try site.card(), "--server-key", site["server.key"],
             ])
-            expect(ending, 64, "the database is the path of an SQLite file, or an address postgresql://HOST/NAME")
+            expect(ending, 64, "the database is the path of an SQLite file, as ./NAME.db, or an address postgresql://")
             #expect(!FileManager.default.fileExists(atPath: site["server.key"]))
             #expect(!FileManager.default.fileExists(atPath: store))
         }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+/// The files that people send each other, and can mix up. The first bytes say which one an input wants to be.
+enum FileKind: CaseIterable {
+    case sealedFile
+    case card
+    case export
+
+    /// The kind of an input of any version, binary or armoured; `nil` where its first bytes are those of none.
+    init?(of start: [UInt8]) {
+        let block = PastedArmour.block(of: start) ?? start
+        let found = Self.allCases.first { kind in kind.beginnings.contains { block.starts(with: $0.utf8) } }
+        guard let found else { return nil }
+        self = found
+    }
+
+    private var beginnings: [String] {
+        switch self {
+        case .sealedFile: ["tresorF", "-----BEGIN TRESOR FILE"]
+        case .card: ["tresorC", "-----BEGIN TRESOR CARD"]
+        case .export: ["tresorx", "-----BEGIN TRESOR EXPORT"]
+        }
+    }
+
+    private var words: String {
+        switch self {
+        case .sealedFile: "a sealed file"
+        case .card: "a card"
+        case .export: "an export"
+        }
+    }
+
+    /// The refusal of an input that is another of the three.
+    static func mistake(in start: [UInt8], of input: InputFile, wanted: FileKind) -> CommandFailure? {
+        guard let kind = FileKind(of: start), kind != wanted else { return nil }
+        let file = input.path.map(Shell.path) ?? "FILE"
+        let hint =
+            switch kind {
+            case .sealedFile: "tresor decrypt \(file)"
+            case .card: "tresor inspect \(file)"
+            case .export: "tresor import \(file)"
+            }
+        return CommandFailure(
+            of: .altered, "\(input.shownName) is \(kind.words), not \(wanted.words)", hints: [hint], file: input.path)
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCrypto
+import TresorStore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Why the file of a store cannot be used.
+enum StoreFault {
+    /// Names what is wrong with a path at which a store does not open, and the command that mends it.
+    static func failure(for error: TresorError, at path: String) -> CommandFailure {
+        let (shown, directory) = (DisplayText.quoted(path), AtomicFile.split(path).directory)
+        let folder = DisplayText.quoted(directory)
+        var status = stat()
+        if stat(path, &status) == 0, status.isKind(S_IFDIR) {
+            let inside = Shell.path(Paths.join(path, "store.db"))
+            return CommandFailure(
+                of: error, "\(shown) is a directory, and a store is a file",
+                hints: ["tresor … {--store} --store \(inside)"], file: path)
+        }
+        if stat(directory, &status) != 0, errno == ENOENT {
+            return CommandFailure(
+                of: error, "there is no directory \(folder)", hints: ["mkdir -p \(Shell.path(directory))"], file: path)
+        }
+        if !status.isKind(S_IFDIR) {
+            return CommandFailure(of: error, "\(folder) cannot be used as a directory", file: path)
+        }
+        if access(directory, X_OK) != 0 {
+            let owner = SystemName.of(user: status.st_uid)
+            return CommandFailure(
+                of: error, "\(folder) belongs to \(owner), and you may not open files in it", file: path)
+        }
+        if case .store(.readOnly) = error { return notWritable(path) }
+        return CommandFailure(of: error, CommandFailure(error).message, file: path)
+    }
+
+    /// SQLite writes beside the store too, so everyone who uses it needs write access to the directory.
+    static func notWritable(_ path: String) -> CommandFailure {
+        let directory = Shell.path(AtomicFile.split(path).directory)
+        let file =
+            FileIdentity(path: path) == nil
+            ? [] : ["chmod g+w \(Shell.path(path)) # as its owner, for a group that shares it"]
+        return CommandFailure(
+            .store(.readOnly), "the store at \(DisplayText.quoted(path)) cannot be written by you",
+            hints: file + ["chmod g+ws \(directory) # as its owner; then umask 002 for all"], file: path)
+    }
+}
