@@ -185,6 +185,9 @@ struct RecoverCommand: SurfaceCommand {
             if let position = RecoveryKit.firstUnknownWord(in: typed) {
                 throw CommandFailure(of: error, "word \(position) is not a word of the list")
             }
+            if let count = RecoveryKit.wordCount(in: typed), count != RecoveryKit.wordCount {
+                throw CommandFailure(of: error, "a kit has \(RecoveryKit.wordCount) words, and these are \(count)")
+            }
             throw noKit
         }
     }

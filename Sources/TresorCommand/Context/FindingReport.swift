@@ -73,6 +73,17 @@ struct FindingReport {
         return pinned.map { workplace.name(of: $0.chain) } ?? ShortID.text(of: user)
     }
 
+    /// What was not finished, as far as the journal tells.
+    private var interruption: String {
+        let client = workplace.client
+        guard (try? client.cleanup.isIntroducingBlocking()) == true else {
+            return "a change of password, kit, devices or keys was not finished: repeat it, or run tresor forget"
+        }
+        return (try? client.identityFileBlocking().chain.newest.generation) == 0
+            ? "no service knows you yet: tresor register --no-login"
+            : "your new keys are not in all your tresors yet: tresor rotate --identity"
+    }
+
     private func words(_ remark: Finding.Remark) -> String {
         switch remark {
         case .fine: "in order"
@@ -85,8 +96,7 @@ struct FindingReport {
         case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
         case .notPublished:
             "the store does not have the newest card: tresor check --repair"
-        case .interrupted:
-            "a change of password, kit, devices or keys was not finished: repeat it, or run tresor forget"
+        case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):
             "the store shows an older or a different history: seen \(Self.text(seen)), "
                 + "shown \(shown.map(Self.text) ?? "nothing"), "

@@ -47,6 +47,7 @@
             }
             let chain = try OperatorCard.read(`operator`)
             let keyPath = try place.keyPath()
+            try ServerKey.checkPlace(keyPath)
             let engine = try await place.open(creating: true)
             guard try await ServiceSetup.read(from: engine) == nil else { throw isThere }
             let key = try ServerKey.draw()

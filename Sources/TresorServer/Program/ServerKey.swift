@@ -95,6 +95,16 @@
             return try Ristretto255.multiplyGenerator(by: scalar)
         }
 
+        /// Makes sure that a file can be written, before a database is made for it.
+        ///
+        /// - Throws: ``ServerFailure`` if a file is there already, or no directory for it.
+        static func checkPlace(_ path: String) throws(ServerFailure) {
+            guard FileIdentity(path: path) == nil else { throw isThere(path) }
+            guard FileIdentity(path: AtomicFile.split(path).directory) != nil else {
+                throw ServerFailure(.notFound, "cannot write the server key \(path): its directory is missing")
+            }
+        }
+
         /// Writes the file, with mode 0600.
         ///
         /// - Throws: ``ServerFailure`` if a file is there already, or cannot be written.
@@ -108,12 +118,14 @@
                 let reason = error == .notFound ? "its directory is missing" : ServerFailure(error).message
                 throw ServerFailure(error, "cannot write the server key \(path): \(reason)")
             }
-            guard isNew else {
-                throw ServerFailure(
-                    .failed(.other),
-                    "\(path) exists already and may be the key of another service; name a file with --server-key, "
-                        + "or remove this one if an interrupted init left it")
-            }
+            guard isNew else { throw Self.isThere(path) }
+        }
+
+        private static func isThere(_ path: String) -> ServerFailure {
+            ServerFailure(
+                .failed(.other),
+                "\(path) exists already and may be the key of another service; name a file with --server-key, "
+                    + "or remove this one if an interrupted init left it")
         }
     }
 #endif
