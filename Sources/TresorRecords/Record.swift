@@ -54,6 +54,15 @@ public struct RecordSummary: Hashable, Sendable {
     public let state: State
 }
 
+extension RecordSummary {
+    /// One of several versions of a record, whose author was compared.
+    package init(of version: Record) {
+        self.init(
+            name: version.name, revision: version.revision, author: version.author, status: version.status,
+            isVerified: true, time: version.time, state: .versions)
+    }
+}
+
 /// A change of one record that a person wants.
 public struct RecordChange: Hashable, Sendable {
     /// The name of the record.

@@ -9,18 +9,30 @@ import TresorRecords
 struct GetCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "get", group: .data, abstract: "Write the newest content of a record.",
-            usage: "tresor get -t T NAME [--accept-incomplete] [-o FILE]",
+            name: "get", group: .data, abstract: "Write the newest content of records.",
+            usage: """
+                tresor get -t T NAME [--rev REV] [--accept-incomplete] [-o FILE]
+                tresor get -t T NAME… [--all] [--accept-incomplete] -C DIR
+                """,
             discussion: """
-                Fetches what others changed first, and sends nothing. The content goes to standard output, or to FILE, \
-                which is replaced. While something that the log names is missing in the store, nothing is shown as \
-                newest.
+                Fetches what others changed first, and sends nothing. The content goes to standard output, to FILE, or \
+                to a file of its name in DIR, with _ in the place of /; a file that is there is replaced. --all writes \
+                every version that no later one replaced, as NAME.rREV, and --rev one of them. While something that the \
+                log names is missing in the store, nothing is shown as newest.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
-            examples: ["tresor get -t interventions plan.json"])
+            examples: [
+                "tresor get -t interventions plan.json", "tresor get -t interventions plan.json --all -C versions",
+            ])
     }
 
     @OptionGroup var tresor: TresorOption
+
+    @Option(help: ArgumentHelp("Write the version of this revision.", valueName: "REV"))
+    var rev: UInt64?
+
+    @Flag(help: "Write every version that no later one replaced.")
+    var all = false
 
     @Flag(help: "Write what there is, although something is missing.")
     var acceptIncomplete = false
@@ -30,15 +42,29 @@ struct GetCommand: SurfaceCommand {
         completion: .file())
     var output: String?
 
-    @Argument(help: ArgumentHelp("The record.", valueName: "NAME"))
-    var name: String
+    @Option(
+        name: .customShort("C"), help: ArgumentHelp("Write files into DIR.", valueName: "DIR"),
+        completion: .directory)
+    var directory: String?
+
+    @Argument(help: ArgumentHelp("The records.", valueName: "NAME"))
+    var names: [String]
 
     @OptionGroup var options: GlobalOptions
 
+    /// What several records have in common while they are written.
+    private struct Reading {
+        let records: Records
+        let pulled: SyncReport
+        let summary: TresorSummary
+        let reporter: FileReporter
+        let workplace: CommandContext
+
+        var title: String { workplace.tresors.title(of: summary) }
+    }
+
     func perform() async throws {
-        guard !options.json || output != nil else {
-            throw CommandFailure.usage("--json needs -o FILE: the content goes to standard output")
-        }
+        try check()
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "read \(DisplayText.name(tresor.tresor))")
         let summary = try await workplace.tresors.find(tresor.tresor, for: session)
@@ -47,66 +73,119 @@ struct GetCommand: SurfaceCommand {
         }
         let records = session.records(in: summary.tresor)
         let pulled = try await records.pull()
-        let record = try await read(records, workplace.tresors.title(of: summary))
-        guard let content = record.content else {
-            throw CommandFailure(.unsupported, "its content is an attachment, which this release does not fetch")
-        }
-        if let output, output != "-" {
-            let file = OutputFile(path: output, access: .owner)
-            try file.check()
-            try file.write(content.span)
-            try file.commit()
-        } else {
-            try workplace.output.refuseForTerminal(
-                content.span, isForced: output == "-", hints: ["tresor … -o FILE"])
-            try workplace.output.data(content.span)
-        }
         let state = try session.client.archive.verifiedState(of: summary.tresor) ?? summary.state
         let reporter = await FileReporter(of: summary.tresor, in: state, as: session, workplace.tresors)
-        try report(record, pulled, summary, reporter, workplace)
+        let reading = Reading(
+            records: records, pulled: pulled, summary: summary, reporter: reporter, workplace: workplace)
+        guard names.count > 1 else { return try await write(names[0], reading) }
+        var outcomes = Outcomes()
+        for name in names {
+            do {
+                try await write(name, reading)
+                outcomes.succeeded()
+            } catch {
+                outcomes.failed(CommandFailure(error), report: workplace.output.report)
+            }
+        }
+        try outcomes.finish()
     }
 
-    private func read(_ records: Records, _ title: String) async throws -> Record {
+    private func check() throws {
+        guard rev == nil || !all else { throw CommandFailure.usage("--rev and --all cannot both be given") }
+        guard output == nil || directory == nil else { throw CommandFailure.usage("-o and -C cannot both be given") }
+        guard output != "", directory != "" else { throw CommandFailure.usage("a file name cannot be empty") }
+        guard directory != nil || !all && names.count == 1 else {
+            throw CommandFailure.usage("several contents need a directory", hints: ["tresor … {-o} -C DIR"])
+        }
+        guard directory != nil || !options.json || output != nil else {
+            throw CommandFailure.usage("--json needs -o FILE: the content goes to standard output")
+        }
+        if let directory { try OutputPlan.requireDirectory(directory) }
+        guard Set(names.map(Self.fileName)).count == names.count else {
+            throw CommandFailure.usage("two records would be written to one file")
+        }
+    }
+
+    /// The name of a record as that of a file.
+    private static func fileName(_ name: String) -> String {
+        let plain = String(decoding: name.utf8.map { $0 == UInt8(ascii: "/") ? UInt8(ascii: "_") : $0 }, as: UTF8.self)
+        return plain == "." || plain == ".." ? plain.replacing(".", with: "_") : plain
+    }
+
+    private func write(_ name: String, _ reading: Reading) async throws {
+        for record in try await read(name, reading) {
+            guard let content = record.content else {
+                throw CommandFailure(.unsupported, "its content is an attachment, which this release does not fetch")
+            }
+            let path = directory.map { directory in
+                let suffix = all ? record.revision.map { ".r\($0)" } ?? ".unsent" : ""
+                return Paths.join(directory, Self.fileName(name) + suffix)
+            }
+            if let path = path ?? output, path != "-" {
+                let file = OutputFile(path: path, access: .owner)
+                try file.check()
+                try file.write(content.span)
+                try file.commit()
+            } else {
+                try reading.workplace.output.refuseForTerminal(
+                    content.span, isForced: output == "-", hints: ["tresor … -o FILE"])
+                try reading.workplace.output.data(content.span)
+            }
+            try report(record, reading, file: path ?? output)
+        }
+    }
+
+    /// The versions of a record to be written.
+    private func read(_ name: String, _ reading: Reading) async throws -> [Record] {
+        let shown: Record
         do throws(TresorError) {
-            return try await records.get(name, acceptingIncomplete: acceptIncomplete)
+            shown = try await reading.records.get(name, acceptingIncomplete: acceptIncomplete)
         } catch {
             if error == .notFound {
                 throw CommandFailure(
-                    .notFound, "there is no record \(DisplayText.quoted(name)) in \(title)",
+                    .notFound, "there is no record \(DisplayText.quoted(name)) in \(reading.title)",
                     hints: ["tresor records -t \(Shell.word(tresor.tresor))"])
             }
             guard error == .store(.withheld) else { throw error }
             throw CommandFailure(
-                of: error, "the store does not have everything that the log of \(title) names",
+                of: error, "the store does not have everything that the log of \(reading.title) names",
                 hints: ["tresor … --accept-incomplete"])
         }
+        guard all || rev != nil else { return [shown] }
+        let versions = (shown.revision == nil ? [shown] : []) + (try await reading.records.versions(of: name))
+        guard let rev else { return versions }
+        guard let wanted = versions.first(where: { $0.revision == rev }) else {
+            throw CommandFailure(
+                .notFound, "there is no version \(rev) of \(DisplayText.quoted(name)) that no later one replaced",
+                hints: ["tresor records -t \(Shell.word(tresor.tresor)) --versions \(Shell.path(name))"])
+        }
+        return [wanted]
     }
 
-    private func report(
-        _ record: Record, _ pulled: SyncReport, _ summary: TresorSummary, _ reporter: FileReporter,
-        _ workplace: CommandContext
-    ) throws {
+    private func report(_ record: Record, _ reading: Reading, file: String?) throws {
+        let (pulled, reporter, workplace) = (reading.pulled, reading.reporter, reading.workplace)
         let author = try reporter.words(of: record.author, record.status)
         let date = Timestamp(seconds: record.time).dateAndMinute
         let proof = pulled.isComplete ? "newest at head \(pulled.head)" : "not proved to be the newest"
         let revision = record.revision.map { "revision \($0), \(proof)" } ?? "not sent yet"
-        let title = workplace.tresors.title(of: summary)
-        workplace.output.say("from \(author), \(date), \(title), \(revision)")
+        workplace.output.say("from \(author), \(date), \(reading.title), \(revision)")
         if !pulled.isComplete {
             workplace.output.say("the store does not have everything that the log names: there may be a newer version")
         }
-        if record.versionCount > 1 {
+        if record.versionCount > 1, !all, rev == nil {
             let handle = reporter.state.map { workplace.tresors.handle(of: record.author, in: $0) } ?? "somebody"
             workplace.output.say("\(record.versionCount) versions, shown is \(handle)'s")
+            let (word, name) = (Shell.word(tresor.tresor), Shell.path(record.name))
+            workplace.output.hint("tresor get -t \(word) \(name) --all -C DIR")
         }
-        guard options.json, let output else { return }
+        guard options.json, let file else { return }
         var object: JSONObject = [
-            "type": "record", "tresor": .string(summary.tresor.description), "name": .string(record.name),
+            "type": "record", "tresor": .string(reading.summary.tresor.description), "name": .string(record.name),
             "date": .time(record.time), "author": .string(record.author.description),
             "size": .unsigned(UInt64(record.content?.count ?? 0)), "content_type": .string(record.type),
             "state": .string(
                 record.revision == nil ? "unsent" : record.versionCount > 1 ? "versions" : "ok"),
-            "versions": .unsigned(UInt64(record.versionCount)), "file": .string(output),
+            "versions": .unsigned(UInt64(record.versionCount)), "file": .string(file),
         ]
         object.add(record.status)
         object.addProof(of: pulled)

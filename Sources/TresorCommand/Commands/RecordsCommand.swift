@@ -10,16 +10,19 @@ struct RecordsCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "records", group: .data, abstract: "List the records of a tresor.",
-            usage: "tresor records -t T [--deleted] [PREFIX]",
+            usage: "tresor records -t T [--versions] [--deleted] [PREFIX]",
             discussion: """
                 Fetches what others changed first, and sends nothing. STATE is ok, versions (made without knowing of \
-                each other), deleted, or unsent.
+                each other), deleted, or unsent. --versions lists each of several versions; the first one is shown.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
             examples: ["tresor records -t interventions"])
     }
 
     @OptionGroup var tresor: TresorOption
+
+    @Flag(help: "List every version that no later one replaced.")
+    var versions = false
 
     @Flag(help: "List deleted records too.")
     var deleted = false
@@ -42,19 +45,27 @@ struct RecordsCommand: SurfaceCommand {
         let state = try session.client.archive.verifiedState(of: summary.tresor) ?? summary.state
         var table = Table("REV", "DATE", "AUTHOR", "STATE", "NAME")
         for record in list.records {
-            guard !options.json else {
-                try workplace.output.object(object(record, pulled, summary.tresor))
-                continue
+            for version in try await self.versions(of: record, in: records) {
+                guard !options.json else {
+                    try workplace.output.object(object(version, pulled, summary.tresor))
+                    continue
+                }
+                table.add(
+                    version.revision.map { String($0) } ?? "-", Timestamp(seconds: version.time).date,
+                    author(of: version, state.map { workplace.tresors.handle(of: version.author, in: $0) } ?? "-"),
+                    version.state.rawValue, DisplayText.name(version.name))
             }
-            table.add(
-                record.revision.map { String($0) } ?? "-", Timestamp(seconds: record.time).date,
-                author(of: record, state.map { workplace.tresors.handle(of: record.author, in: $0) } ?? "-"),
-                record.state.rawValue, DisplayText.name(record.name))
         }
         if !options.json { try workplace.output.table(table) }
         guard !list.isComplete else { return }
         throw CommandFailure(
             .store(.withheld), "the store does not have everything that the log names: other records may be missing")
+    }
+
+    /// The rows of a record: one, or with `--versions` one for each version.
+    private func versions(of record: RecordSummary, in records: Records) async throws -> [RecordSummary] {
+        guard versions, record.state == .versions, record.isVerified else { return [record] }
+        return try await records.versions(of: record.name).map { RecordSummary(of: $0) }
     }
 
     /// `bob (removed 2026-05-02)`; the bare handle of a verified author who may still write.

@@ -66,14 +66,7 @@ struct OutputPlan: Sendable, Equatable {
     /// A single INPUT is compared with its output file when it is opened. A missing directory of `-C` is one error, not
     /// one for each INPUT.
     func refuseInputs() throws(CommandFailure) {
-        if let directory {
-            var status = stat()
-            guard stat(directory, &status) == 0, status.isKind(S_IFDIR) else {
-                throw CommandFailure(
-                    .notFound, "there is no directory \(DisplayText.quoted(directory))",
-                    hints: ["mkdir -p \(Shell.path(directory))"], file: directory)
-            }
-        }
+        if let directory { try Self.requireDirectory(directory) }
         let inputs = Set(
             steps.compactMap { step in
                 step.input.map { FileIdentity(path: $0) } ?? FileIdentity(descriptor: STDIN_FILENO)
@@ -92,6 +85,16 @@ struct OutputPlan: Sendable, Equatable {
             throw CommandFailure(
                 .usage, "\(DisplayText.quoted(path)) is both input and output", hints: ["tresor … {-C} -C DIR"],
                 file: path)
+        }
+    }
+
+    /// - Throws: 10 where no directory is.
+    static func requireDirectory(_ directory: String) throws(CommandFailure) {
+        var status = stat()
+        guard stat(directory, &status) == 0, status.isKind(S_IFDIR) else {
+            throw CommandFailure(
+                .notFound, "there is no directory \(DisplayText.quoted(directory))",
+                hints: ["mkdir -p \(Shell.path(directory))"], file: directory)
         }
     }
 
