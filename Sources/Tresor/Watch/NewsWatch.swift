@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
+package import TresorCore
 import TresorCrypto
 
 /// Waits until there is something to read: for the news of a service, and for a fixed time where a store has none.
 ///
 /// The news of a service are hints. A service that leaves one out is noticed at the next reading of everything.
-struct NewsWatch: Sendable {
+package struct NewsWatch: Sendable {
     /// What is to be read.
-    struct Part: Hashable, Sendable {
-        var tresors: Set<TresorID> = []
+    package struct Part: Hashable, Sendable {
+        /// The tresors that the store names.
+        package var tresors: Set<TresorID> = []
         /// Whether the cards of people are read.
-        var hasPeople = false
+        package var hasPeople = false
         /// Whether all tresors are read.
-        var isWhole = false
+        package var isWhole = false
 
         static let everything = Part(hasPeople: true, isWhole: true)
     }
@@ -34,13 +35,16 @@ struct NewsWatch: Sendable {
     private var lastPeople = ContinuousClock.now
     private var lastAsked: ContinuousClock.Instant?
 
-    init(client: Client, interval: Duration) {
+    /// Makes a watch of the store of a client.
+    ///
+    /// - Parameter interval: the time between two readings where the store has no news.
+    package init(client: Client, interval: Duration) {
         self.client = client
         self.interval = interval
     }
 
     /// Returns what is to be read next; `nil` when the task is cancelled. It names everything at once the first time.
-    @concurrent mutating func next() async -> Part? {
+    @concurrent package mutating func next() async -> Part? {
         if lastWhole != nil {
             if let cursor { return await next(after: cursor) }
             do { try await Task.sleep(for: interval) } catch { return nil }

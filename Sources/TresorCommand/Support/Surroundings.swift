@@ -33,6 +33,8 @@ struct Surroundings: Sendable {
             { (service, report, clock) throws(CommandFailure) in try service.open(report: report, clock: clock) }
     /// The clock, in seconds since 1970.
     var now: @Sendable () -> UInt64 = { UInt64(max(0, time(nil))) }
+    /// The time between two readings of a store that has no news, for a command that goes on.
+    var watchInterval = Duration.seconds(2)
     /// How a change of the key slots waits for that of another process.
     var slotWait = SlotWait()
     /// The words of this run, from which ``HintCompletion`` makes hints.

@@ -100,7 +100,9 @@ final class CommandStage: Sendable {
     }
 
     /// Runs the command as a person. A word that begins with `@` is a file of the stage.
-    func run(as name: String, _ words: [String], slotWait: SlotWait = SlotWait()) async throws -> Ending {
+    func run(
+        as name: String, _ words: [String], slotWait: SlotWait = SlotWait(), watchInterval: Duration = .zero
+    ) async throws -> Ending {
         let (output, error) = (path("\(UUID())"), path("\(UUID())"))
         let descriptors = [output, error].map { (file: String) in open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) }
         defer {
@@ -116,6 +118,7 @@ final class CommandStage: Sendable {
         }
         surroundings.now = { [clock = world.clock] in clock.now }
         surroundings.slotWait = slotWait
+        surroundings.watchInterval = watchInterval
         let store = service == nil ? path("store.db") : "https://tresor.example"
         let places = ["--home", path(name), "--store", store, "--batch"]
         let given = places + words.map { $0.hasPrefix("@") ? path(String($0.dropFirst())) : $0 }
