@@ -104,6 +104,11 @@
                     #expect(await Self.verdict(head, by: bench.service) == expected)
                 }
             }
+            // Behind it a clock that is off is put right: the answer is 401, with the time.
+            let late = try Self.head(of: anna, .account, byteCount: 1)
+            bench.clock.now += 301
+            #expect(await Self.verdict(late, by: bench.service) == .unproved)
+            bench.clock.now -= 301
             // A small request makes her known there; until then her large body is not asked for.
             #expect(await Self.verdict(try Self.head(of: anna), by: bench.service) == .refused(429))
             #expect(
