@@ -54,6 +54,26 @@ struct RecordPull: Sendable {
                 wanted.append((entry.sequence, pack))
             }
         }
+        try await ask(for: wanted) { found[$0] = $1 }
+        return found
+    }
+
+    /// The commits whose packs the store lacks, or has otherwise, by rising number.
+    ///
+    /// - Throws: the errors of the store and of the home.
+    func lost(from first: UInt64) async throws(TresorError) -> [UInt64] {
+        let wanted = try await CommitReader(client: client).commits(of: state, from: first).compactMap { entry in
+            pack(of: entry).map { (entry.sequence, $0) }
+        }
+        var lost = Set(wanted.map(\.0))
+        try await ask(for: wanted) { (sequence, _) in lost.remove(sequence) }
+        return lost.sorted()
+    }
+
+    /// Asks the store for packs, and gives those that are the ones named.
+    private func ask(
+        for wanted: [(sequence: UInt64, pack: Blob)], _ take: (UInt64, [UInt8]) -> Void
+    ) async throws(TresorError) {
         var rest = wanted[...]
         while !rest.isEmpty {
             try Cancellation.check()
@@ -62,11 +82,10 @@ struct RecordPull: Sendable {
             guard (1...asked.count).contains(answer.count) else { throw .store(.foreign) }
             for ((sequence, pack), bytes) in zip(asked, answer) {
                 guard let bytes, UInt64(bytes.count) == pack.size, try Blob(of: bytes) == pack else { continue }
-                found[sequence] = bytes
+                take(sequence, bytes)
             }
             rest = rest.dropFirst(answer.count)
         }
-        return found
     }
 
     /// Returns the pack that an entry names, if it counts for this person.

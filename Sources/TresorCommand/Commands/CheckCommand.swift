@@ -66,10 +66,40 @@ struct CheckCommand: InputsCommand {
         for finding in try await client.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         if let session {
             for finding in try await session.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
+            for id in try ids.isEmpty ? client.logs.knownBlocking() : ids {
+                try await checkRecords(of: id, session, &report)
+            }
         }
         if let head { try await check(head, ids, workplace, &report) }
         for path in inputs { try await check(file: path, session, workplace, &report) }
         try report.finish()
+    }
+
+    /// The records of a tresor that one is in. Of any other the log says enough.
+    private func checkRecords(of id: TresorID, _ session: Session, _ report: inout FindingReport) async throws {
+        let subject = "tresor \(id.description.prefix(10))"
+        let found: RecordFindings
+        do throws(TresorError) {
+            found = try await session.records(in: id).check()
+        } catch {
+            if [.noAccess, .waiting, .unverified, .notFound, .forked].contains(error) { return }
+            return try report.add("bad", subject, "its records: \(CommandFailure(error).message)", CommandError(error))
+        }
+        func entries(_ numbers: [UInt64]) -> String {
+            numbers.prefix(3).map { String($0) }.joined(separator: ", ") + (numbers.count > 3 ? " and others" : "")
+        }
+        if !found.lost.isEmpty {
+            let repair = "tresor check --repair -t \(id.description.prefix(10))"
+            let text = "the store lacks the records of entry \(entries(found.lost)): \(repair)"
+            try report.add("bad", subject, text, .store(.withheld))
+        }
+        if !found.void.isEmpty {
+            try report.add("warn", subject, "nobody can read the records of entry \(entries(found.void))", nil)
+        }
+        if !found.unsent.isEmpty {
+            let count = found.unsent.count == 1 ? "1 record has" : "\(found.unsent.count) records have"
+            try report.add("warn", subject, "\(count) changes that are not sent yet: tresor sync", nil)
+        }
     }
 
     private func addModes(to report: inout FindingReport) throws {
