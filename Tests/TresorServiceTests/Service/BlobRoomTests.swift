@@ -111,6 +111,24 @@
         }
 
         /// What an owner deleted goes with the next sweep, but for what was put again.
+        /// The owner is told *done* once nothing names the blobs, and the sweep ends what failed behind that.
+        @Test func aDeletionOfBlobsThatFailsIsEndedByTheSweep() async throws {
+            let house = try await Household(Bench())
+            let engine = MeddlingEngine(house.bench.engine)
+            let service = try Service(engine: engine, settings: house.bench.settings)
+            let owner = try house.signer(house.owner).at(service)
+            _ = try await owner.ask(Self.part(0, in: house))
+            let failing = SQL("UPDATE tresors SET count = count WHERE tresor = $1", [.digest(.zero)]).orElse(.busy)
+            engine.beforeNextWrite { engine.beforeNextWrite { engine.behindNextRead([failing]) } }
+            let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
+            #expect(try await owner.reply(deletion).status == 200)
+            let wanted = BlobsRequest(tresor: house.tresor, hashes: [.zero])
+            #expect(try await owner.ask(wanted).blobs == [[1]])
+            try await service.sweep()
+            #expect(try await owner.ask(wanted).blobs == [[]])
+            try await Self.expectExact(house)
+        }
+
         @Test func aDeletionOfBlobsThatWasInterruptedIsEnded() async throws {
             let house = try await Household(Bench())
             let writer = try house.signer(house.writer)
