@@ -79,15 +79,16 @@ enum HelpTopic: String, CaseIterable, Sendable {
         """
 
     private static let jsonText = """
-        With --json, standard output is one object, or one on each line for list, log and check, for several INPUTs and
-        for several -t. A failure is one object on standard error; with several INPUTs there is one for each failure, in
-        order. Nothing else is printed there:
+        With --json, standard output is one object, or one on each line for list, log, records, sync and check, and for
+        several INPUTs, NAMEs or -t. A failure is one object on standard error; with several INPUTs there is one for each
+        failure, in order. Nothing else is printed there:
           {"type":"error","error":"altered","code":14,"message":"…","hints":["…"],"file":"plan.tresor"}
 
         Every object has a type: identity, card, verified, tresor, members, change, entry, head, sealed, opened, inspected,
-        device, finding, tests, exported, imported, registration, invitation, applicant, error. Ids, hashes and safety
-        numbers are strings, times RFC 3339 in UTC. Treat an unknown exit code as a failure, and ignore unknown fields.
-        Contents are never included, and no secret but an invitation, which register --invite is for.
+        device, finding, tests, exported, imported, put, record, synced, registration, invitation, applicant, pending_share,
+        error. Ids, hashes and safety numbers are strings, times RFC 3339 in UTC. Treat an unknown exit code as a failure,
+        and ignore unknown fields. Contents are never included, and no secret but an invitation, which register --invite is
+        for.
 
         """
 }

@@ -36,6 +36,22 @@ struct JSONTests {
         #expect(JSONObject(dictionaryLiteral: ("x", .text([0x61, 0xff, 0x62]))).line == #"{"x":"a\ufffdb"}"# + "\n")
     }
 
+    @Test("The page of the help names every type")
+    func types() throws {
+        let sources = ReadmeSession.root.appending(path: "Sources/TresorCommand")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: sources.path(percentEncoded: false))
+        var types: Set<Substring> = []
+        for file in files where file.hasSuffix(".swift") {
+            let code = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
+            types.formUnion(code.matches(of: #/"type": "([a-z_]+)"/#).map(\.output.1))
+        }
+        let page = try String(
+            contentsOf: ReadmeSession.root.appending(path: "Tests/CLITests/help/json.txt"), encoding: .utf8)
+        let list = try #require(page.firstMatch(of: #/Every object has a type: ([a-z_,\s]+)\./#)).output.1
+        let named = Set(list.split { $0 == "," || $0.isWhitespace })
+        #expect(types == named)
+    }
+
     @Test("Times are RFC 3339")
     func times() {
         #expect(JSON.time(1_777_730_587) == .string("2026-05-02T14:03:07Z"))
