@@ -47,7 +47,12 @@
             }
             let chain = try OperatorCard.read(`operator`)
             let keyPath = try place.keyPath()
-            try ServerKey.checkPlace(keyPath)
+            do throws(ServerFailure) {
+                try ServerKey.checkPlace(keyPath)
+            } catch {
+                // A service that is there says more than its key.
+                throw await isMade ? isThere : error
+            }
             let engine = try await place.open(creating: true)
             guard try await ServiceSetup.read(from: engine) == nil else { throw isThere }
             let key = try ServerKey.draw()
@@ -83,6 +88,16 @@
             guard present?.server != setup.server else { return nil }
             unlink(keyPath)
             return present == nil ? ServerFailure(error, "made no service: \(reason)") : isThere
+        }
+
+        /// Whether the database is that of a service. Makes none.
+        private var isMade: Bool {
+            get async {
+                guard let engine = try? await place.open(creating: false, migrating: false) else { return false }
+                let setup = try? await ServiceSetup.read(from: engine)
+                await engine.close()
+                return setup != nil
+            }
         }
 
         private var isThere: ServerFailure {
