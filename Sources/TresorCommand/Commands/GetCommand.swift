@@ -122,6 +122,7 @@ struct GetCommand: SurfaceCommand {
                 return Paths.join(directory, Self.fileName(name) + suffix)
             }
             if let path = path ?? output, path != "-" {
+                try reading.workplace.invocation.refuseReplacing(path)
                 let file = OutputFile(path: path, access: .owner)
                 try file.check()
                 try file.write(content.span)

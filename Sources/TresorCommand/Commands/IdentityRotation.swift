@@ -24,7 +24,7 @@ struct IdentityRotation {
             workplace.output.say("resuming an interrupted renewal")
             return try await finish(session)
         }
-        try await checkStore(session)
+        try await workplace.refuseOldKeys(session)
         guard unlocked.password.count >= Password.shortestNew else {
             throw CommandFailure.usage(
                 "the password has fewer than \(Password.shortestNew) characters, and would be set again",
@@ -58,20 +58,6 @@ struct IdentityRotation {
             throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])
         } catch let error as TresorError {
             throw workplace.failure(of: error, file: "identity")
-        }
-    }
-
-    /// Refuses to make keys on an old copy of a home, or when the store shows other keys for this identity. Runs
-    /// before anything is changed.
-    private func checkStore(_ session: Session) async throws {
-        do throws(TresorError) {
-            try await session.renewal.check()
-        } catch {
-            guard error == .forked else { throw error }
-            throw CommandFailure(
-                of: error,
-                "the store has a newer card of yours, or another one: this home is an old copy; nothing was changed",
-                hints: ["tresor check"])
         }
     }
 

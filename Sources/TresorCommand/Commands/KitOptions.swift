@@ -48,6 +48,7 @@ struct KitOptions: ParsableArguments, Sendable {
             throw .usage("a kit goes to a file of its own or to the terminal", hints: hints)
         }
         if let client, Self.begun(kit, client) != nil { return }
+        try Self.refuseKit(kit, client)
         try Self.file(kit).check()
         let directory = AtomicFile.split(kit).directory
         guard access(directory, W_OK | X_OK) == 0 else {
@@ -113,7 +114,7 @@ struct KitOptions: ParsableArguments, Sendable {
         if opensNothing, let kit, (try? Self.read(kit).locator()) == locator, unlink(kit) == 0 {
             workplace.output.say("\(shown) would open nothing, and was removed")
         } else {
-            workplace.output.say("\(shown) is not in force yet: run this again")
+            workplace.output.say("\(shown) is not in force yet: run this again, before anything else")
         }
     }
 
@@ -130,6 +131,16 @@ struct KitOptions: ParsableArguments, Sendable {
         try workplace.client.recovery.prepareBlocking(recoveryKit)
         try keep(recoveryKit, workplace)
         return recoveryKit
+    }
+
+    /// Says of a kit that is in the way whether it is in force in this home.
+    private static func refuseKit(_ path: String, _ client: Client?) throws(CommandFailure) {
+        guard let there = (try? read(path).locator()) else { return }
+        let isInForce = (try? client?.identityFileBlocking().kitLocator) == there
+        throw .usage(
+            "\(DisplayText.quoted(path)) holds "
+                + (isInForce ? "the recovery kit that is in force" : "a recovery kit, and not the one in force here"),
+            hints: ["tresor … {--kit} --kit FILE"])
     }
 
     private static func begun(_ path: String, _ client: Client) -> RecoveryKit? {

@@ -53,10 +53,11 @@ struct RecoverCommand: SurfaceCommand {
         }
         try place.checkPlace(workplace.invocation, goingOnFor: workplace.client, isOptional: false)
         let session = try await workplace.unlock(to: "make a new recovery kit")
+        try await workplace.refuseOldKeys(session)
         try await place.make(workplace) { recoveryKit in
             try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
         }
-        workplace.output.say("the new kit is valid; the old one no longer opens anything")
+        workplace.output.say("the new kit is valid; the one that this home had before no longer opens anything")
         try report(session, "kit", workplace)
     }
 

@@ -101,6 +101,7 @@ struct FindingReport {
             "the store shows an older or a different history: seen \(Self.text(seen)), "
                 + "shown \(shown.map(Self.text) ?? "nothing"), "
                 + "evidence in \(DisplayText.quoted(path(of: .evidence(evidence))))"
+                + (shown == nil ? "; if it was deleted, tresor delete forgets it here" : "")
         case .expired: "expired: its last day has passed"
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting: "waits: nobody has approved them yet"

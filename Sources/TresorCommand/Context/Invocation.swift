@@ -58,7 +58,7 @@ struct Invocation: Sendable {
             obstacle: { noted in
                 transfers.finish()
                 obstacle.note(noted)
-            }, transfer: { transfers.update($0) },
+            }, transfer: { transfers.update($0) }, unanswered: { obstacle.note(unanswered: $0) },
             notice: { [output] notice in notices.take(notice, from: place) { output.say($0) } })
     }
 
@@ -74,27 +74,39 @@ struct Invocation: Sendable {
         for step in plan.steps {
             if let path = step.input { try refuseStore(path) }
             guard case .file(let path) = step.target else { continue }
-            try refuseOwnFile(path)
-            guard let kind = ProtectedFile(at: path) else { continue }
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(path)) is \(kind.rawValue), and is not replaced", file: path)
+            try refuseReplacing(path)
         }
     }
 
+    /// Refuses one such output, and a card or an identity in another place.
+    func refuseReplacing(_ path: String) throws(CommandFailure) {
+        try refuseOwnFile(path)
+        guard let kind = ProtectedFile(at: path) else { return }
+        throw CommandFailure(
+            .usage, "\(DisplayText.quoted(path)) is \(kind.rawValue), and is not replaced", file: path)
+    }
+
     func refuseOwnFile(_ path: String) throws(CommandFailure) {
-        guard !places.isOwn(path) else {
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(path)) belongs to the home or is the store, and is not replaced",
-                file: path)
-        }
-        guard !SecretFile.isKit(path) else {
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(path)) is a recovery kit, and is not replaced", file: path)
-        }
+        guard let reason = reasonToKeep(path) else { return }
+        throw CommandFailure(.usage, "\(DisplayText.quoted(path)) \(reason), and is not replaced", file: path)
+    }
+
+    /// Refuses an INPUT that others should not have, although they may read the tresor.
+    func refuseSealing(_ path: String) throws(CommandFailure) {
+        try refuseStore(path)
+        let reason = ProtectedFile(at: path) == .identity ? "is an identity" : reasonToKeep(path)
+        guard let reason else { return }
+        throw CommandFailure(.usage, "\(DisplayText.quoted(path)) \(reason), and is not sealed", file: path)
+    }
+
+    /// What a file is that nobody can make again; `nil` for any other.
+    private func reasonToKeep(_ path: String) -> String? {
+        if places.isOwn(path) { return "belongs to the home or is the store" }
+        if SecretFile.isKit(path) { return "is a recovery kit" }
         let passwords = [options.passwordFile, environment.passwordFile].compactMap(\.self)
-        if let file = FileIdentity(path: path), passwords.contains(where: { FileIdentity(path: $0) == file }) {
-            throw CommandFailure(
-                .usage, "\(DisplayText.quoted(path)) holds the password, and is not replaced", file: path)
+        guard let file = FileIdentity(path: path), passwords.contains(where: { FileIdentity(path: $0) == file }) else {
+            return nil
         }
+        return "holds the password"
     }
 }

@@ -70,6 +70,8 @@ struct CommandFailure: Error, Sendable {
     /// The words for a signal, and for a cancelled task.
     static let interrupted = "interrupted"
 
+    private static let unknown = "; nobody knows whether the change was made: look before you repeat it"
+
     /// Where the store in use is, for the message of a store failure.
     private static let storePlace = Mutex((text: "", isService: false))
 
@@ -93,6 +95,7 @@ struct CommandFailure: Error, Sendable {
         case .store(let fault):
             "the store\(storePlace.withLock { $0.text }) failed: "
                 + (Surroundings.current.obstacle.value.flatMap { $0.fault == fault ? $0.words : nil } ?? fault.rawValue)
+                + (fault == .unreachable && Surroundings.current.obstacle.isUnanswered ? unknown : "")
         case .unsupported: "made by a newer version, or not built yet"
         case .usage(let misuse): misuse.rawValue
         case .cancelled: interrupted

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 import Testing
 import TresorCore
 import TresorCrypto
@@ -18,6 +19,8 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
     /// The seconds by which the clock of the service is ahead.
     private let lead: UInt64
     private let directory: URL
+    /// The operation whose answer is lost, with everything after it; `nil` for none.
+    let cut = Mutex<ServiceOperation?>(nil)
 
     init(before handler: Handler, clock: FixedClock, lead: UInt64 = 0) throws {
         self.handler = handler
@@ -41,7 +44,8 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
     /// A process of its own, as far as the service can tell.
     func store(report: ServiceReport = ServiceReport()) -> HTTPStore {
         let transport = LoopbackTransport(into: handler, clock: { [clock, lead] in clock.now + lead })
-        return HTTPStore(ServiceClient(over: transport, report: report, clock: clock.read))
+        let way: any Transport = cut.withLock { $0 }.map { CutTransport(over: transport, at: $0) } ?? transport
+        return HTTPStore(ServiceClient(over: way, report: report, clock: clock.read, pause: { _ in }))
     }
 
     /// Makes the home of a person whom the service knows, or lets publish a card. Their device opens it.

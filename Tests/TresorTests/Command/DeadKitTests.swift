@@ -33,7 +33,7 @@ extension CommandSuite {
             // A copy that the store may have opens the identity.
             stage.evil.showKitCopy { $0.map { $0 + [0] } }
             let unsure = try await stage.run(as: "anna", acts[0])
-            #expect(unsure.code == 18 && unsure.error.contains("kit\" is not in force yet: run this again\n"))
+            #expect(unsure.code == 18 && unsure.error.contains("kit\" is not in force yet: run this again, before "))
             stage.evil.showKitCopy { $0 }
             for words in acts {
                 let ending = try await stage.run(as: "anna", words)
