@@ -40,7 +40,8 @@ extension DirectoryHome {
         for directory in [data, state, data + "/logs", data + "/evidence", data + "/records"] {
             guard let status = try Self.status(of: directory) else { continue }
             found += Self.exposure(of: directory, status, isDirectory: true, isSecret: false)
-            guard status.st_mode & S_IFMT == S_IFDIR else { continue }
+            // That of another user is named, and need not open.
+            guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { continue }
             for name in try Self.names(in: directory) {
                 let path = "\(directory)/\(name)"
                 guard let status = try Self.status(of: path), status.st_mode & S_IFMT != S_IFDIR else { continue }
@@ -63,13 +64,13 @@ extension DirectoryHome {
         package let path: String
         /// The rights that the home refuses to see given to others.
         package let forbidden: UInt16
-        /// Whether it lies in the home, and is not one of its two directories.
+        /// Whether it is a part of the home, and not the directory that is named as the home.
         package let isInside: Bool
     }
 
     /// What a call for an object opens: directories and its file. With the locks, all directories and the locks.
     package func places(of object: HomeObject?) -> [Place] {
-        var places = [data, state].map { Place(path: $0, forbidden: 0o022, isInside: false) }
+        var places = [(data, false), (state, true)].map { Place(path: $0.0, forbidden: 0o022, isInside: $0.1) }
         if let object {
             let path = path(of: object)
             places.append(Place(path: AtomicFile.split(path).directory, forbidden: 0o022, isInside: true))

@@ -148,12 +148,12 @@ struct CommandContext: Sendable {
     }
 
     private func failure(of error: TresorError, at path: String) -> CommandFailure {
+        if let named = Surroundings.current.homeFault.failure(for: error) { return named }
         switch error {
         case .notFound:
             return CommandFailure(
                 .notFound, "there is no identity in \(DisplayText.quoted(invocation.places.data))",
                 hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
-        case .failed(.permissions): return CommandFailure(error)
         case .failed(.memory):
             let cost = try? client.identityFileBlocking().passwordCost
             return cost.map { MemoryNeed.failure(for: $0, isNew: false) } ?? CommandFailure(error, file: path)

@@ -56,14 +56,14 @@ enum HomeFault {
         return nil
     }
 
-    /// The command that mends the owner. A directory that is the home itself can be anything, `/etc` too.
+    /// The command that mends the owner. What is named as the home can be any directory, `/etc` too.
     private static func hint(
         for word: String, isDirectory: Bool, isInside: Bool, _ owner: String, _ caller: String
     ) -> String {
         if isInside { return "sudo chown \(isDirectory ? "-R " : "")\(caller) \(word)" }
         // Files of root in somebody's home would close it to them.
         guard caller == "root" else { return "tresor … {--home} --home DIR" }
-        return "sudo -u \(owner) " + HintCompletion.complete("tresor … ")
+        return "sudo -u \(owner) " + HintCompletion.complete("tresor … {--home} --home \(word)")
     }
 
     private static func target(of path: String) -> String {

@@ -103,6 +103,6 @@ import TresorStore
             try self.failure { _ in chown(folder.path, 65534, 65534) }
         }
         #expect(failure.message.hasSuffix("belongs to nobody, and you are root"))
-        #expect(failure.hints == ["sudo -u nobody tresor --home \(folder.path) list"])
+        #expect(failure.hints == ["sudo -u nobody tresor list --home \(folder.path)"])
     }
 }
