@@ -4,6 +4,7 @@ import ArgumentParser
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorRecords
 
 struct DeleteCommand: SurfaceCommand {
     static var page: CommandPage {
@@ -32,7 +33,7 @@ struct DeleteCommand: SurfaceCommand {
         let title = workplace.tresors.title(of: summary)
         let deletion = Deletion(session: session)
         let plan = try await plan(deletion, summary, title, workplace)
-        explain(plan, title, workplace)
+        explain(plan, try await session.records(in: summary.tresor).unsent(), title, workplace)
         try confirm(try summary.name ?? Name(typed: title), title, workplace)
         try await Interrupts.atomically { try await deletion.perform(plan) }
         workplace.output.say(plan.isThere ? "\(title) was deleted" : "this home no longer knows \(title)")
@@ -60,13 +61,20 @@ struct DeleteCommand: SurfaceCommand {
         }
     }
 
-    private func explain(_ plan: Deletion.Plan, _ title: String, _ workplace: CommandContext) {
+    /// - Parameter unsent: the records with changes that the store does not have.
+    private func explain(
+        _ plan: Deletion.Plan, _ unsent: [String], _ title: String, _ workplace: CommandContext
+    ) {
+        if !unsent.isEmpty {
+            let count = unsent.count == 1 ? "1 record" : "\(unsent.count) records"
+            workplace.output.explain("changes of \(count) were never sent, and are lost")
+        }
         guard plan.isThere else {
             workplace.output.explain("this store has nothing of \(title); only this home forgets it")
             return
         }
         let count = plan.state.members.count
-        workplace.output.explain("\(title) will be gone for \(count == 1 ? "you" : "all \(count) people") in it")
+        workplace.output.explain("\(title) will be gone for \(count == 1 ? "you" : "all \(count) people in it")")
         workplace.output.explain("files sealed for it no longer open; this cannot be undone")
     }
 

@@ -10,7 +10,7 @@ struct SyncCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "sync", group: .data, abstract: "Send changes of records, and fetch those of others.",
-            usage: "tresor sync [-t T]… [--watch] [--drop]",
+            usage: "tresor sync [-t T]… [--watch] [--drop [--yes]]",
             discussion: """
                 Prints for each tresor how many commits came and how many changes were sent. STATE is ok, incomplete \
                 (the store lacks something), void (somebody wrote what nobody can read), unsent, or left. A removed \
@@ -30,6 +30,9 @@ struct SyncCommand: SurfaceCommand {
 
     @Flag(help: "Throw away unsent changes of tresors that you have left.")
     var drop = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
 
     @OptionGroup var options: GlobalOptions
 
@@ -103,11 +106,15 @@ struct SyncCommand: SurfaceCommand {
         knowing known: [TresorID: String] = [:]
     ) async throws -> Row {
         let title = workplace.tresors.title(of: summary)
-        do throws(TresorError) {
+        do {
             let records = session.records(in: summary.tresor)
             var report = try await records.sync()
-            if drop, report.isGone { _ = try await records.dropUnsent() }
-            if drop, report.isGone { report = try await records.sync() }
+            if drop, report.isGone, !report.unsent.isEmpty {
+                let count = report.unsent.count == 1 ? "1 unsent change" : "\(report.unsent.count) unsent changes"
+                try workplace.confirm("throw away \(count) of \(title)?", yes: yes)
+                _ = try await records.dropUnsent()
+                report = try await records.sync()
+            }
             if let error = Self.error(of: report) { errors.append(CommandError(error)) }
             let state = Self.state(of: report)
             let isNew = report.receivedCount + report.sentCount > 0 || known[summary.tresor] != state
@@ -115,19 +122,15 @@ struct SyncCommand: SurfaceCommand {
                 workplace.output.say(
                     "\(title): nothing was sent, and the changes stay in your home: \(CommandFailure(held).message)")
             }
-            if isNew, options.json { try show(Self.object(report), workplace) }
+            if isNew, options.json { try workplace.output.object(Self.object(report)) }
             return Row(title: title, received: report.receivedCount, sent: report.sentCount, state: state)
-        } catch {
+        } catch let error as TresorError {
             if error == .cancelled { throw error }
             errors.append(CommandError(error))
             let words = CommandFailure(error).message
             if known[summary.tresor] != words { workplace.output.say("\(title): \(words)") }
             return Row(title: title, state: words, isShown: false)
         }
-    }
-
-    private func show(_ object: JSONObject, _ workplace: CommandContext) throws(TresorError) {
-        do throws(CommandFailure) { try workplace.output.object(object) } catch { throw .failed(.inputOutput) }
     }
 
     private static func state(of report: SyncReport) -> String {

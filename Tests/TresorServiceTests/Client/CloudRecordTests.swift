@@ -133,7 +133,10 @@
             #expect(try kept().count == 2)
             #expect(try await stage.run(13, as: "house", "sync", "-t", "anna/interventions").contains("left, 1 unsent"))
             #expect(try kept().map { $0.hasSuffix(".unsent") } == [true])
-            #expect(try await stage.run(0, as: "house", "sync", "-t", "anna/interventions", "--drop").contains("left"))
+            let drop = ["sync", "-t", "anna/interventions", "--drop"]
+            #expect(try await stage.failure(64, as: "house", drop).contains("this needs a yes"))
+            #expect(try kept().count == 1)
+            #expect(try await stage.run(0, as: "house", drop + ["--yes"]).contains("left"))
             #expect(try kept().isEmpty)
         }
     }
