@@ -33,7 +33,9 @@ struct DeleteCommand: SurfaceCommand {
         let title = workplace.tresors.title(of: summary)
         let deletion = Deletion(session: session)
         let plan = try await plan(deletion, summary, title, workplace)
-        explain(plan, try await session.records(in: summary.tresor).unsent(), title, workplace)
+        // A damaged outbox is deleted too.
+        let unsent = (try? await session.records(in: summary.tresor).unsent()) ?? []
+        explain(plan, unsent, title, workplace)
         try confirm(try summary.name ?? Name(typed: title), title, workplace)
         try await Interrupts.atomically { try await deletion.perform(plan) }
         workplace.output.say(plan.isThere ? "\(title) was deleted" : "this home no longer knows \(title)")
