@@ -62,10 +62,11 @@ struct RecordPull: Sendable {
     ///
     /// - Throws: the errors of the store and of the home.
     func lost(from first: UInt64) async throws(TresorError) -> [UInt64] {
-        let wanted = try await CommitReader(client: client).commits(of: state, from: first).compactMap { entry in
-            pack(of: entry).map { (entry.sequence, $0) }
+        var wanted: [(sequence: UInt64, pack: Blob)] = []
+        for entry in try await CommitReader(client: client).commits(of: state, from: first) {
+            if let pack = pack(of: entry) { wanted.append((entry.sequence, pack)) }
         }
-        var lost = Set(wanted.map(\.0))
+        var lost = Set(wanted.map(\.sequence))
         try await ask(for: wanted) { (sequence, _) in lost.remove(sequence) }
         return lost.sorted()
     }

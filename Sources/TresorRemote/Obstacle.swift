@@ -81,20 +81,20 @@ package struct ServiceReport: Sendable {
     package var obstacle: @Sendable (Obstacle?) -> Void
     /// Takes how far a transfer is.
     package var transfer: @Sendable (Transfer) -> Void
-    /// Takes whether no answer came to a change that was sent, so that nobody knows whether it was made.
-    package var unanswered: @Sendable (Bool) -> Void
+    /// Takes whether a change may be made although no answer came.
+    package var mayBeDone: @Sendable (Bool) -> Void
     /// Takes what the person should know beside the answer to a request.
     package var notice: @Sendable (ServiceNotice) -> Void
 
     package init(
         obstacle: @escaping @Sendable (Obstacle?) -> Void = { _ in },
         transfer: @escaping @Sendable (Transfer) -> Void = { _ in },
-        unanswered: @escaping @Sendable (Bool) -> Void = { _ in },
+        mayBeDone: @escaping @Sendable (Bool) -> Void = { _ in },
         notice: @escaping @Sendable (ServiceNotice) -> Void = { _ in }
     ) {
         self.obstacle = obstacle
         self.transfer = transfer
-        self.unanswered = unanswered
+        self.mayBeDone = mayBeDone
         self.notice = notice
     }
 }

@@ -146,17 +146,20 @@ package final class ServiceClient: Sendable {
             answer = try await transport.exchange(request)
         } catch {
             report.obstacle(error.obstacle)
-            if operation.isChange, error.isBroken || error == .unreachable { report.unanswered(true) }
+            if operation.isChange, error.mayBeDone { report.mayBeDone(true) }
             // A connection that cannot be made again after it broke is the same outage.
             guard error.isBroken || (attempts.count > 0 && error == .unreachable) else { throw error.error }
             return .later(error.error, after: .zero)
         }
         guard answer.isOfService else { throw .store(.foreign) }
-        if operation.isChange { report.unanswered(false) }
         report.obstacle(answer.status == Refusal.Status.namelessProxy.rawValue ? .namelessProxy : nil)
-        if answer.status == 200 { return .answer(answer.body) }
+        if answer.status == 200 {
+            if operation.isChange { report.mayBeDone(false) }
+            return .answer(answer.body)
+        }
         let refusal = try Refusal(status: answer.status, body: answer.body)
         guard refusal.status == .tooManyRequests || refusal.status == .unavailable else {
+            if operation.isChange { report.mayBeDone(false) }
             return .refused(refusal, date: answer.date)
         }
         return .later(refusal.storeError, after: .seconds(Int64(answer.retryAfter ?? 0)))

@@ -51,6 +51,15 @@ package struct TransportFailure: Error, Hashable, Sendable {
     /// What stood in the way, where that is known.
     package let obstacle: Obstacle?
 
+    /// Whether the request may be done although no answer came: something failed behind its sending.
+    package var mayBeDone: Bool {
+        switch obstacle {
+        case .slow, .away, .page, .changed, .noHTTP: true
+        case nil: isBroken
+        default: false
+        }
+    }
+
     init(_ error: TresorError, isBroken: Bool = false, _ obstacle: Obstacle? = nil) {
         self.error = error
         self.isBroken = isBroken

@@ -73,7 +73,7 @@ extension LogArchive {
     }
 
     /// Whether this store shows nothing of a tresor, which others have shown to this home and this one never did.
-    func isElsewhere(_ tresor: TresorID) async throws(TresorError) -> Bool {
+    package func isElsewhere(_ tresor: TresorID) async throws(TresorError) -> Bool {
         guard otherStore(of: tresor) != nil else { return false }
         return try await client.store.entries(of: tresor, from: 0, limit: 1).isEmpty
     }

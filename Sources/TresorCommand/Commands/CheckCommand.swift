@@ -17,7 +17,7 @@ struct CheckCommand: InputsCommand {
                 """,
             discussion: """
                 Prints one finding per line: ok, warn or bad. --head compares a head that somebody read to you. \
-                --deep opens the identity, the keys and the files. --repair restores your card in the store, and \
+                --deep opens the identity, the keys and the files, and compares the records with the store. --repair restores your card in the store, and \
                 the entries and keys of T that the store has lost.
                 """,
             classes: [.store], further: [.wrongPassword, .noAccess, .busy],
@@ -67,6 +67,7 @@ struct CheckCommand: InputsCommand {
         if let session {
             for finding in try await session.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
             for id in try ids.isEmpty ? client.logs.knownBlocking() : ids {
+                if ids.isEmpty, (try? await client.archive.isElsewhere(id)) == true { continue }
                 try await checkRecords(of: id, session, &report)
             }
         }

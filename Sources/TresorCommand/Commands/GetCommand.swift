@@ -11,7 +11,7 @@ struct GetCommand: SurfaceCommand {
         CommandPage(
             name: "get", group: .data, abstract: "Write the newest content of records.",
             usage: """
-                tresor get -t T NAME [--rev REV] [--accept-incomplete] [-o FILE]
+                tresor get -t T NAME [--rev REV] [--accept-incomplete] [-o FILE | -C DIR]
                 tresor get -t T NAME… [--all] [--accept-incomplete] -C DIR
                 """,
             discussion: """
@@ -91,6 +91,7 @@ struct GetCommand: SurfaceCommand {
     }
 
     private func check() throws {
+        guard rev == nil || names.count == 1 else { throw CommandFailure.usage("--rev takes one NAME") }
         guard rev == nil || !all else { throw CommandFailure.usage("--rev and --all cannot both be given") }
         guard output == nil || directory == nil else { throw CommandFailure.usage("-o and -C cannot both be given") }
         guard output != "", directory != "" else { throw CommandFailure.usage("a file name cannot be empty") }
@@ -158,7 +159,7 @@ struct GetCommand: SurfaceCommand {
         guard let wanted = versions.first(where: { $0.revision == rev }) else {
             throw CommandFailure(
                 .notFound, "there is no version \(rev) of \(DisplayText.quoted(name)) that no later one replaced",
-                hints: ["tresor records -t \(Shell.word(tresor.tresor)) --versions \(Shell.path(name))"])
+                hints: ["tresor records -t \(Shell.word(tresor.tresor)) --versions -- \(Shell.word(name))"])
         }
         return [wanted]
     }
@@ -176,8 +177,8 @@ struct GetCommand: SurfaceCommand {
         if record.versionCount > 1, !all, rev == nil {
             let handle = reporter.state.map { workplace.tresors.handle(of: record.author, in: $0) } ?? "somebody"
             workplace.output.say("\(record.versionCount) versions, shown is \(handle)'s")
-            let (word, name) = (Shell.word(tresor.tresor), Shell.path(record.name))
-            workplace.output.hint("tresor get -t \(word) \(name) --all -C DIR")
+            let (word, name) = (Shell.word(tresor.tresor), Shell.word(record.name))
+            workplace.output.hint("tresor get -t \(word) --all -C DIR -- \(name)")
         }
         guard options.json, let file else { return }
         var object: JSONObject = [

@@ -136,10 +136,12 @@ struct KitOptions: ParsableArguments, Sendable {
     /// Says of a kit that is in the way whether it is in force in this home.
     private static func refuseKit(_ path: String, _ client: Client?) throws(CommandFailure) {
         guard let there = (try? read(path).locator()) else { return }
-        let isInForce = (try? client?.identityFileBlocking().kitLocator) == there
+        let file = try? client?.identityFileBlocking()
+        let isInForce = file?.kitLocator == there
+        let elsewhere = file == nil ? "a recovery kit" : "a recovery kit that is not in force here"
+        let words = isInForce ? "the recovery kit that is in force" : elsewhere
         throw .usage(
-            "\(DisplayText.quoted(path)) holds "
-                + (isInForce ? "the recovery kit that is in force" : "a recovery kit, and not the one in force here"),
+            "\(DisplayText.quoted(path)) holds \(words)",
             hints: ["tresor … {--kit} --kit FILE"])
     }
 

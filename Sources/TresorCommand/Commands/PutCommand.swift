@@ -178,6 +178,8 @@ struct PutCommand: InputsCommand {
         } catch {
             held = error
         }
+        // The next sync finds out what became of it.
+        Surroundings.current.obstacle.note(mayBeDone: false)
         throw stays(CommandFailure(held), title)
     }
 
@@ -207,7 +209,7 @@ struct PutCommand: InputsCommand {
 
     private func contents(_ workplace: CommandContext) throws -> [RecordChange] {
         try (inputs.isEmpty ? [nil] : inputs.map { Optional($0) }).map { path in
-            if path != "-" { try workplace.invocation.refuseSealing(path) }
+            if let path, path != "-" { try workplace.invocation.refuseSealing(path) }
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
             let limit = 65_536
             let start = try input.start(limit + 1)

@@ -65,7 +65,13 @@ struct RecordsCommand: SurfaceCommand {
     /// The rows of a record: one, or with `--versions` one for each version.
     private func versions(of record: RecordSummary, in records: Records) async throws -> [RecordSummary] {
         guard versions, record.state == .versions, record.isVerified else { return [record] }
-        return try await records.versions(of: record.name).map { RecordSummary(of: $0) }
+        do throws(TresorError) {
+            return try await records.versions(of: record.name).map { RecordSummary(of: $0) }
+        } catch {
+            // One is by somebody who was not compared.
+            guard error == .unverified else { throw error }
+            return [record]
+        }
     }
 
     /// `bob (removed 2026-05-02)`; the bare handle of a verified author who may still write.

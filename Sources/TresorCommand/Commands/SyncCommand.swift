@@ -39,98 +39,171 @@ struct SyncCommand: SurfaceCommand {
     /// One line of the table.
     private struct Row: Equatable {
         let title: String
-        var received = 0
-        var sent = 0
+        let received: Int
+        let sent: Int
         let state: String
-        /// Whether it stands in the table; what failed is said instead.
-        var isShown = true
 
         var cells: [String] { [title, String(received), String(sent), state] }
+
+        /// Whether something happened since another row was told.
+        func isNews(after other: Row?) -> Bool { received + sent > 0 || state != other?.state }
+    }
+
+    /// What a run found.
+    private struct Tally {
+        var errors: [CommandError] = []
+        /// Why changes were not thrown away.
+        var refusal: CommandFailure?
     }
 
     func perform() async throws {
+        guard !watch || !drop || yes else {
+            throw CommandFailure.usage("--watch asks nobody", hints: ["tresor … --yes"])
+        }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "sync records")
-        guard !watch else { return try await goOn(session, workplace) }
+        let summaries = try await summaries(session, workplace)
+        guard !watch else { return try await goOn(summaries.map(\.tresor), session, workplace) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
-        var errors: [CommandError] = []
-        for summary in try await summaries(session, workplace) {
-            let row = try await sync(summary, session, workplace, &errors)
-            if row.isShown { table.add(row.cells) }
+        var tally = Tally()
+        for summary in summaries {
+            do throws(TresorError) {
+                let records = session.records(in: summary.tresor)
+                table.add(try await sync(summary, records, workplace, &tally).cells)
+            } catch {
+                tally.errors.append(CommandError(error))
+                workplace.output.say("\(workplace.tresors.title(of: summary)): \(CommandFailure(error).message)")
+            }
         }
         if !options.json { try workplace.output.table(table) }
         await workplace.tresors.tell(session)
-        if let worst = Severity.worst(errors) { throw Exit(code: worst.exitCode) }
+        if let refusal = tally.refusal { throw refusal }
+        if let worst = Severity.worst(tally.errors) { throw Exit(code: worst.exitCode) }
     }
 
     private func summaries(_ session: Session, _ workplace: CommandContext) async throws -> [TresorSummary] {
         var summaries: [TresorSummary] = []
         for text in tresors { summaries.append(try await workplace.tresors.find(text, for: session)) }
-        guard tresors.isEmpty else { return summaries }
-        return try await session.tresors.all(readingStrangers: false).filter {
+        return tresors.isEmpty ? try await all(session) : summaries
+    }
+
+    private func all(_ session: Session) async throws(TresorError) -> [TresorSummary] {
+        try await session.tresors.all(readingStrangers: false).filter {
             !$0.isApart && !$0.isElsewhere && $0.state?.waiting[session.user] == nil
         }
     }
 
-    /// Syncs again whenever the store has news, until the task is cancelled. A store that fails is asked again.
-    private func goOn(_ session: Session, _ workplace: CommandContext) async throws {
+    /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
+    ///
+    /// - Parameter named: the tresors that the first look found.
+    private func goOn(_ named: [TresorID], _ session: Session, _ workplace: CommandContext) async throws {
         var news = NewsWatch(client: session.client, interval: Surroundings.current.watchInterval)
-        var states: [TresorID: String] = [:]
-        var failure: String?
+        var records: [TresorID: Records] = [:]
+        var rows: [TresorID: Row] = [:]
+        var failures: [TresorID?: TresorError] = [:]
         while let part = await news.next() {
-            do {
-                var errors: [CommandError] = []
-                for summary in try await summaries(session, workplace)
-                where part.isWhole || part.tresors.contains(summary.tresor) {
-                    let row = try await sync(summary, session, workplace, &errors, knowing: states)
-                    let isNew = states.updateValue(row.state, forKey: summary.tresor) != row.state
-                    guard row.isShown, !options.json, isNew || row.received + row.sent > 0 else { continue }
-                    try workplace.output.line(row.cells.joined(separator: "  "))
+            do throws(TresorError) {
+                let summaries = try await all(session).filter { tresors.isEmpty || named.contains($0.tresor) }
+                failures[nil] = nil
+                for summary in summaries {
+                    let id = summary.tresor
+                    guard part.isWhole || part.tresors.contains(id) || rows[id]?.state != "ok" else { continue }
+                    let known = records[id] ?? session.records(in: id)
+                    records[id] = known
+                    do throws(TresorError) {
+                        let row = try await sync(summary, known, workplace, told: rows[id])
+                        failures[id] = nil
+                        if !options.json, row.isNews(after: rows[id]) { try tell(row, workplace) }
+                        rows[id] = row
+                    } catch {
+                        rows[id] = nil
+                        try tell(error, of: id, &failures, workplace)
+                    }
                 }
-                failure = nil
-            } catch let error as TresorError where error != .cancelled {
-                let words = CommandFailure(error).message
-                if words != failure { workplace.output.say(words) }
-                failure = words
+            } catch {
+                try tell(error, of: nil, &failures, workplace)
             }
             await workplace.tresors.tell(session)
         }
         try Cancellation.check()
     }
 
-    /// Syncs one tresor. What fails is said.
-    ///
-    /// - Parameter known: the states that were told; without news nothing is told again.
+    private func tell(_ row: Row, _ workplace: CommandContext) throws(TresorError) {
+        do throws(CommandFailure) {
+            try workplace.output.line(row.cells.joined(separator: "  "))
+        } catch { throw .failed(.inputOutput) }
+    }
+
+    /// Tells a failure once, as the failure of a command. The store may answer again; nothing else passes.
+    private func tell(
+        _ error: TresorError, of tresor: TresorID?, _ failures: inout [TresorID?: TresorError],
+        _ workplace: CommandContext
+    ) throws(TresorError) {
+        switch error {
+        case .store, .busy, .forked, .altered, .unsupported, .noAccess, .unverified, .notFound, .waiting: break
+        default: throw error
+        }
+        guard failures.updateValue(error, forKey: tresor) != error else { return }
+        workplace.output.report.print(CommandFailure(error))
+    }
+
+    /// Syncs one tresor, and throws away what was not sent if that is wanted and confirmed.
     private func sync(
-        _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext, _ errors: inout [CommandError],
-        knowing known: [TresorID: String] = [:]
-    ) async throws -> Row {
-        let title = workplace.tresors.title(of: summary)
-        do {
-            let records = session.records(in: summary.tresor)
-            var report = try await records.sync()
-            if drop, report.isGone, !report.unsent.isEmpty {
-                let count = report.unsent.count == 1 ? "1 unsent change" : "\(report.unsent.count) unsent changes"
-                try workplace.confirm("throw away \(count) of \(title)?", yes: yes)
+        _ summary: TresorSummary, _ records: Records, _ workplace: CommandContext, _ tally: inout Tally
+    ) async throws(TresorError) -> Row {
+        var report = try await records.sync()
+        if drop, report.isGone, !report.unsent.isEmpty {
+            let count = report.unsent.count == 1 ? "1 unsent change" : "\(report.unsent.count) unsent changes"
+            do {
+                try workplace.confirm("throw away \(count) of \(workplace.tresors.title(of: summary))?", yes: yes)
                 _ = try await records.dropUnsent()
                 report = try await records.sync()
+            } catch {
+                tally.refusal = CommandFailure(error)
             }
-            if let error = Self.error(of: report) { errors.append(CommandError(error)) }
-            let state = Self.state(of: report)
-            let isNew = report.receivedCount + report.sentCount > 0 || known[summary.tresor] != state
-            if isNew, let held = report.held {
-                workplace.output.say(
-                    "\(title): nothing was sent, and the changes stay in your home: \(CommandFailure(held).message)")
-            }
-            if isNew, options.json { try workplace.output.object(Self.object(report)) }
-            return Row(title: title, received: report.receivedCount, sent: report.sentCount, state: state)
-        } catch let error as TresorError {
-            if error == .cancelled { throw error }
-            errors.append(CommandError(error))
-            let words = CommandFailure(error).message
-            if known[summary.tresor] != words { workplace.output.say("\(title): \(words)") }
-            return Row(title: title, state: words, isShown: false)
         }
+        if let error = Self.error(of: report) { tally.errors.append(CommandError(error)) }
+        return try told(report, summary, workplace)
+    }
+
+    /// Syncs one tresor of which a row was told before; `nil` for none.
+    private func sync(
+        _ summary: TresorSummary, _ records: Records, _ workplace: CommandContext, told row: Row?
+    ) async throws(TresorError) -> Row {
+        var report = try await records.sync()
+        if drop, report.isGone, !report.unsent.isEmpty {
+            _ = try await records.dropUnsent()
+            report = try await records.sync()
+        }
+        guard self.row(of: report, summary, workplace).isNews(after: row) else {
+            return self.row(of: report, summary, workplace)
+        }
+        return try told(report, summary, workplace)
+    }
+
+    private func row(of report: SyncReport, _ summary: TresorSummary, _ workplace: CommandContext) -> Row {
+        Row(
+            title: workplace.tresors.title(of: summary), received: report.receivedCount, sent: report.sentCount,
+            state: Self.state(of: report))
+    }
+
+    /// Says why nothing was sent, and prints the object of JSON.
+    private func told(
+        _ report: SyncReport, _ summary: TresorSummary, _ workplace: CommandContext
+    ) throws(TresorError) -> Row {
+        let row = row(of: report, summary, workplace)
+        if let held = report.held {
+            // The next sync finds out what became of it.
+            Surroundings.current.obstacle.note(mayBeDone: false)
+            workplace.output.say(
+                "\(row.title): nothing was sent, and the changes stay in your home: \(CommandFailure(held).message)")
+        }
+        if options.json {
+            do throws(CommandFailure) {
+                try workplace.output.object(Self.object(report))
+            } catch { throw .failed(.inputOutput) }
+        }
+        return row
     }
 
     private static func state(of report: SyncReport) -> String {

@@ -108,6 +108,8 @@ struct CommandContext: Sendable {
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
         Surroundings.current.introduction.note(unseen: isUnseen ? opened.session.identity.generation : nil)
         try? await opened.session.client.cleanup.finish()
+        // Nobody asked for that.
+        Surroundings.current.obstacle.note(mayBeDone: false)
         return CommandContext(invocation: invocation, speaking: opened, service: service)
     }
 

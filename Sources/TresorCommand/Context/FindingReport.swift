@@ -73,6 +73,10 @@ struct FindingReport {
         return pinned.map { workplace.name(of: $0.chain) } ?? ShortID.text(of: user)
     }
 
+    /// What to do about a tresor of which the store shows nothing.
+    private static let wayBack =
+        "; check --repair restores it, and if it was deleted, tresor delete forgets it here"
+
     /// What was not finished, as far as the journal tells.
     private var interruption: String {
         let client = workplace.client
@@ -101,7 +105,7 @@ struct FindingReport {
             "the store shows an older or a different history: seen \(Self.text(seen)), "
                 + "shown \(shown.map(Self.text) ?? "nothing"), "
                 + "evidence in \(DisplayText.quoted(path(of: .evidence(evidence))))"
-                + (shown == nil ? "; if it was deleted, tresor delete forgets it here" : "")
+                + (shown == nil ? Self.wayBack : "")
         case .expired: "expired: its last day has passed"
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting: "waits: nobody has approved them yet"

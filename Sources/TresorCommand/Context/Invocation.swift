@@ -58,7 +58,7 @@ struct Invocation: Sendable {
             obstacle: { noted in
                 transfers.finish()
                 obstacle.note(noted)
-            }, transfer: { transfers.update($0) }, unanswered: { obstacle.note(unanswered: $0) },
+            }, transfer: { transfers.update($0) }, mayBeDone: { obstacle.note(mayBeDone: $0) },
             notice: { [output] notice in notices.take(notice, from: place) { output.say($0) } })
     }
 

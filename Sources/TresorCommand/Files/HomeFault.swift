@@ -63,7 +63,9 @@ enum HomeFault {
         if isInside { return "sudo chown \(isDirectory ? "-R " : "")\(caller) \(word)" }
         // Files of root in somebody's home would close it to them.
         guard caller == "root" else { return "tresor … {--home} --home DIR" }
-        return "sudo -u \(owner) " + HintCompletion.complete("tresor … {--home} --home \(word)")
+        // The home of a user is found without the option, and its state lies apart then.
+        let isNamed = !word.hasSuffix("/.local/share/tresor")
+        return "sudo -u \(owner) " + HintCompletion.complete(isNamed ? "tresor … {--home} --home \(word)" : "tresor … ")
     }
 
     private static func target(of path: String) -> String {

@@ -15,7 +15,8 @@ enum ProtectedFile: String {
 
     /// By its first bytes; `nil` for any other file.
     init?(at path: String) {
-        guard let file = try? FileDescriptor(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW),
+        // To open a pipe would wake the program that writes to it.
+        guard FileIdentity.isFile(path: path), let file = try? FileDescriptor(path, O_RDONLY | O_NOCTTY | O_NONBLOCK),
             FileIdentity.isFile(descriptor: file.number)
         else { return nil }
         var start = [UInt8](repeating: 0, count: 32)

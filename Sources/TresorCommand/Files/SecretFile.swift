@@ -42,7 +42,8 @@ final class SecretFile {
 
     /// Whether a file holds the words of a recovery kit.
     static func isKit(_ path: String) -> Bool {
-        guard let file = try? FileDescriptor(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW),
+        // To open a pipe would wake the program that writes to it.
+        guard FileIdentity.isFile(path: path), let file = try? FileDescriptor(path, O_RDONLY | O_NOCTTY | O_NONBLOCK),
             FileIdentity.isFile(descriptor: file.number),
             let content = try? SecretInput.readAll(file.number, limit: RecoveryKit.maximumByteCount, what: "")
         else { return false }

@@ -95,7 +95,7 @@ struct CommandFailure: Error, Sendable {
         case .store(let fault):
             "the store\(storePlace.withLock { $0.text }) failed: "
                 + (Surroundings.current.obstacle.value.flatMap { $0.fault == fault ? $0.words : nil } ?? fault.rawValue)
-                + (fault == .unreachable && Surroundings.current.obstacle.isUnanswered ? unknown : "")
+                + (Surroundings.current.obstacle.mayBeDone ? unknown : "")
         case .unsupported: "made by a newer version, or not built yet"
         case .usage(let misuse): misuse.rawValue
         case .cancelled: interrupted

@@ -7,16 +7,16 @@ import TresorRemote
 /// What stood in the way of the last exchange with a service.
 final class LastObstacle: Sendable {
     private let last = Mutex<Obstacle?>(nil)
-    private let unanswered = Mutex(false)
+    private let isOpen = Mutex(false)
 
     var value: Obstacle? { last.withLock { $0 } }
 
-    /// Whether a change was sent, and nobody knows whether it was made.
-    var isUnanswered: Bool { unanswered.withLock { $0 } }
+    /// Whether a change may be made although no answer came.
+    var mayBeDone: Bool { isOpen.withLock { $0 } }
 
     func note(_ obstacle: Obstacle?) { last.withLock { $0 = obstacle } }
 
-    func note(unanswered isUnanswered: Bool) { unanswered.withLock { $0 = isUnanswered } }
+    func note(mayBeDone: Bool) { isOpen.withLock { $0 = mayBeDone } }
 }
 
 extension Obstacle {

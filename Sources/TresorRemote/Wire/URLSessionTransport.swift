@@ -53,6 +53,7 @@
             switch (error as? URLError)?.code {
             case .cancelled: .cancelled
             case .networkConnectionLost: .broken
+            case .timedOut: TransportFailure(.slow)
             case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
                 .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
                 .certificate

@@ -31,6 +31,12 @@ package struct FileIdentity: Hashable, Sendable {
         return fstat(descriptor, &status) == 0 && status.isKind(S_IFREG)
     }
 
+    /// Whether a path leads to a regular file, links followed.
+    package static func isFile(path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.isKind(S_IFREG)
+    }
+
     /// The file a path leads to, links followed.
     package init?(path: String) {
         var status = stat()

@@ -72,6 +72,14 @@ struct PipeTests {
         #expect(try shell("cat plan | tresor encrypt -t one --password-fd 3 3<\"$TRESOR_PASSWORD_FILE\"").code == 0)
     }
 
+    @Test("A pipe with a name brings its content")
+    func namedPipe() throws {
+        let line = "mkfifo named && { cat plan >named & } && tresor encrypt -t one named -o out && tresor decrypt out"
+        let result = try shell(line)
+        #expect(result.code == 0, "\(result.errorText)")
+        #expect(try shell("test \"$(tresor decrypt out)\" = \"$(cat plan)\"").code == 0)
+    }
+
     @Test("A program before the pipe that fails replaces nothing")
     func emptyPipe() throws {
         #expect(try shell("tresor encrypt -t one plan -o out").code == 0)

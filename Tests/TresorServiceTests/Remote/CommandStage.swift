@@ -19,8 +19,8 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
     /// The seconds by which the clock of the service is ahead.
     private let lead: UInt64
     private let directory: URL
-    /// The operation whose answer is lost, with everything after it; `nil` for none.
-    let cut = Mutex<ServiceOperation?>(nil)
+    /// The operation whose answer is lost, with everything after it, and how; `nil` for none.
+    let cut = Mutex<(operation: ServiceOperation, failure: TransportFailure)?>(nil)
 
     init(before handler: Handler, clock: FixedClock, lead: UInt64 = 0) throws {
         self.handler = handler
@@ -44,7 +44,8 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
     /// A process of its own, as far as the service can tell.
     func store(report: ServiceReport = ServiceReport()) -> HTTPStore {
         let transport = LoopbackTransport(into: handler, clock: { [clock, lead] in clock.now + lead })
-        let way: any Transport = cut.withLock { $0 }.map { CutTransport(over: transport, at: $0) } ?? transport
+        let cut = cut.withLock { $0.map { CutTransport(over: transport, at: $0.operation, by: $0.failure) } }
+        let way: any Transport = cut ?? transport
         return HTTPStore(ServiceClient(over: way, report: report, clock: clock.read, pause: { _ in }))
     }
 

@@ -10,18 +10,21 @@ final class CutTransport: Transport {
     let audience = Audience.ofTests
     private let base: any Transport
     private let target: String
+    private let failure: TransportFailure
     private let isCut = Mutex(false)
 
-    init(over base: any Transport, at operation: ServiceOperation) {
+    /// - Parameter failure: how the answer is lost. One that is none of a request that was sent loses the request too.
+    init(over base: any Transport, at operation: ServiceOperation, by failure: TransportFailure) {
         self.base = base
+        self.failure = failure
         target = "/v1/\(operation.rawValue)"
     }
 
     func exchange(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
         guard !isCut.withLock({ $0 }) else { throw .unreachable }
-        let answer = try await base.exchange(request)
-        guard request.target == target else { return answer }
+        guard request.target == target else { return try await base.exchange(request) }
         isCut.withLock { $0 = true }
-        throw .broken
+        if failure.mayBeDone { _ = try await base.exchange(request) }
+        throw failure
     }
 }

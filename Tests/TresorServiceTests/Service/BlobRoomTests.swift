@@ -110,7 +110,6 @@
             try await expectPortions()
         }
 
-        /// What an owner deleted goes with the next sweep, but for what was put again.
         /// The owner is told *done* once nothing names the blobs, and the sweep ends what failed behind that.
         @Test func aDeletionOfBlobsThatFailsIsEndedByTheSweep() async throws {
             let house = try await Household(Bench())
@@ -129,6 +128,7 @@
             try await Self.expectExact(house)
         }
 
+        /// What an owner deleted goes with the next sweep, but for what was put again.
         @Test func aDeletionOfBlobsThatWasInterruptedIsEnded() async throws {
             let house = try await Household(Bench())
             let writer = try house.signer(house.writer)

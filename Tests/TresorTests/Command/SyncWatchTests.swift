@@ -19,13 +19,24 @@ extension CommandSuite {
             let tresor = try #require(try await anna.tresors.named("plan").first).tresor
             try stage.copy("anna", to: "desk")
             let desk = Session(client: stage.client("desk"), identity: anna.identity)
-            let watch = Task { try await stage.run(as: "desk", ["sync", "--watch"]) }
+            let isOver = Mutex(false)
+            let watch = Task {
+                defer { isOver.withLock { $0 = true } }
+                return try await stage.run(as: "desk", ["sync", "--watch"])
+            }
+            /// Waits for what only the watching command brings about; not for ever, if it has ended.
+            func goOn(until isThere: () async throws -> Bool) async throws {
+                while try await !isThere() {
+                    try #require(!isOver.withLock { $0 })
+                    await Task.yield()
+                }
+            }
             let (here, there) = (anna.records(in: tresor), desk.records(in: tresor))
             for (index, name) in ["morning", "evening"].enumerated() {
                 try await here.put(name, Array("words".utf8))
                 _ = try await here.sync()
                 // The watching command fetches it, and nobody else does.
-                while try await there.list().records.count <= index { await Task.yield() }
+                try await goOn { try await there.list().records.count > index }
             }
             // The store is asked again only once the line is out.
             let count = Mutex(0)
@@ -33,7 +44,7 @@ extension CommandSuite {
                 count.withLock { $0 += 1 }
                 return log
             }
-            while count.withLock({ $0 }) < 20 { await Task.yield() }
+            try await goOn { count.withLock { $0 } >= 20 }
             watch.cancel()
             let ending = try await watch.value
             #expect(ending.code == 130, "\(ending.error)")
