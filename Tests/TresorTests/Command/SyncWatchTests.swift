@@ -12,6 +12,11 @@ import TresorRecords
 extension CommandSuite {
     /// `tresor sync --watch`: it goes on, and tells each change once.
     @Suite struct SyncWatches {
+        /// Whether a command has ended.
+        private final class End: Sendable {
+            let isOver = Mutex(false)
+        }
+
         @Test func eachChangeIsToldOnceUntilItIsInterrupted() async throws {
             let stage = try CommandStage()
             let anna = try await stage.person("anna")
@@ -19,15 +24,15 @@ extension CommandSuite {
             let tresor = try #require(try await anna.tresors.named("plan").first).tresor
             try stage.copy("anna", to: "desk")
             let desk = Session(client: stage.client("desk"), identity: anna.identity)
-            let isOver = Mutex(false)
-            let watch = Task {
-                defer { isOver.withLock { $0 = true } }
+            let end = End()
+            let watch = Task { [stage, end] in
+                defer { end.isOver.withLock { $0 = true } }
                 return try await stage.run(as: "desk", ["sync", "--watch"])
             }
             /// Waits for what only the watching command brings about; not for ever, if it has ended.
             func goOn(until isThere: () async throws -> Bool) async throws {
                 while try await !isThere() {
-                    try #require(!isOver.withLock { $0 })
+                    try #require(!end.isOver.withLock { $0 })
                     await Task.yield()
                 }
             }
