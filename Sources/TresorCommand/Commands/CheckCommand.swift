@@ -17,8 +17,8 @@ struct CheckCommand: InputsCommand {
                 """,
             discussion: """
                 Prints one finding per line: ok, warn or bad. --head compares a head that somebody read to you. \
-                --deep opens the identity, the keys and the files, and compares the records with the store. --repair restores your card in the store, and \
-                the entries and keys of T that the store has lost.
+                --deep opens the identity, the keys and the files, and compares the records with the store. --repair \
+                restores your card in the store, and the entries, keys and records of T that the store has lost.
                 """,
             classes: [.store], further: [.wrongPassword, .noAccess, .busy],
             examples: ["tresor check", "tresor check --deep plan.tresor"])
