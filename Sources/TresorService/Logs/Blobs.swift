@@ -66,17 +66,21 @@
                 try Self.requireMember(request.tresor, caller.user, transaction)
                 var answer: [[UInt8]] = []
                 var left = UInt64(StoredBlob.answerByteCount)
+                // Each is looked up once, however often it is named.
+                var (sizes, blobs): ([Hash256: UInt64], [Hash256: [UInt8]]) = ([:], [:])
+                var asked: Set<Hash256> = []
                 for start in stride(from: 0, to: request.hashes.count, by: Self.groupCount) {
                     let hashes = Array(request.hashes[start..<min(start + Self.groupCount, request.hashes.count)])
-                    let sizes = try Self.sizes(of: hashes, in: request.tresor, transaction)
+                    let new = hashes.filter { asked.insert($0).inserted }
+                    sizes.merge(try Self.sizes(of: new, in: request.tresor, transaction)) { $1 }
                     let wanted = hashes.prefix { hash in
                         let size = sizes[hash] ?? 0
                         guard size <= left else { return false }
                         left -= size
                         return true
                     }
-                    let present = wanted.filter { sizes[$0] != nil }
-                    let blobs = try Self.blobs(present, in: request.tresor, transaction)
+                    let present = Set(wanted).filter { sizes[$0] != nil && blobs[$0] == nil }
+                    blobs.merge(try Self.blobs(present.sorted(), in: request.tresor, transaction)) { $1 }
                     answer += wanted.map { blobs[$0] ?? [] }
                     guard wanted.count == hashes.count else { break }
                 }
@@ -243,7 +247,9 @@
                         storing(Array(bytes), as: UInt32(part), of: blob.hash, by: author, in: tresor))
                 }
             }
-            for blob in named {
+            // To name a blob counts its parts: once for an entry that names it often.
+            var names: Set<Blob> = []
+            for blob in named where names.insert(blob).inserted {
                 let key = [SQLValue.digest(tresor.digest), .digest(blob.hash)]
                 let row = key + [.number(sequence), .number(blob.size)]
                 statements.append(SQL("DELETE FROM blob_orphans WHERE tresor = $1 AND hash = $2", key))

@@ -95,6 +95,11 @@
             SQL("UPDATE accounts SET state = state WHERE account = $1", [.digest(user.digest)])
         }
 
+        /// The statement that finds an account unless it is closed.
+        static func open(_ user: UserID) -> SQL {
+            SQL("SELECT state FROM accounts WHERE account = $1 AND state < 4", [.digest(user.digest)])
+        }
+
         /// The statement that ends the case of somebody else under the handle of a chain, unless the operator knows of
         /// them: they were invited, or have an account.
         static func displacing(by chain: CardChain) -> SQL {

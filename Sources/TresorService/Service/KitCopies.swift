@@ -24,7 +24,10 @@
                 let found = try transaction.rows(of: [
                     Account.holding(caller.user),
                     SQL("SELECT count(*) FROM kit_copies WHERE account = $1 AND locator <> $2", [user, locator]),
+                    Account.open(caller.user),
                 ])
+                // It may have been closed after the request was authenticated.
+                guard !found[2].isEmpty else { throw .noAccess }
                 guard let count = found[1].first, try count.number(0) < greatest else { throw .store(.full) }
                 let changed = try transaction.run([
                     SQL(

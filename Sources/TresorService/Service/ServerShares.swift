@@ -23,7 +23,10 @@
                     SQL(
                         "SELECT count(*) FROM server_shares WHERE account = $1 AND device <> $2",
                         [.digest(caller.user.digest), .bytes(request.device.bytes)]),
+                    Account.open(caller.user),
                 ])
+                // It may have been closed after the request was authenticated.
+                guard !found[2].isEmpty else { throw .noAccess }
                 guard let count = found[1].first, try count.number(0) < greatest else { throw .store(.full) }
                 _ = try transaction.run([
                     SQL(

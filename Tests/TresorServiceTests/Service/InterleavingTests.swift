@@ -31,6 +31,20 @@
             #expect(try await anna.reply(request) == ServiceReply(OutcomeAnswer(.conflict)))
         }
 
+        /// An account that is closed after a request of it was authenticated takes no secret any more.
+        @Test func aClosedAccountTakesNoSecrets() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let engine = MeddlingEngine(bench.engine)
+            let slow = try Service(engine: engine, settings: bench.settings)
+            let copy = PutKitCopyRequest(locator: .zero, copy: [1])
+            engine.beforeNextWrite { [bench] in
+                _ = try? await bench.engine.write([SQL("UPDATE accounts SET state = 4")])
+            }
+            #expect(try await anna.at(slow).reply(copy) == .forbidden)
+            #expect(try await bench.engine.read(SQL("SELECT locator FROM kit_copies")).isEmpty)
+        }
+
         /// What the first one ended looks to the second one as if it had never been there.
         @Test func A244_aCopyThatFindsNothingGetsTheAnswerOfTheFirst() async throws {
             let bench = try await Bench(.closed)
