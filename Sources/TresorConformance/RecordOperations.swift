@@ -34,9 +34,7 @@ enum RecordOperations {
         var aside: [[UInt8]] = []
         var contents: [[UInt8]] = []
         for name in names {
-            aside.append(
-                try table.putAside(of: name, content: { try scene.item(name, $0.revision).content })
-                    .flatMap { bigEndianBytes($0.revision) })
+            aside.append(table.different(of: name).dropFirst().flatMap { bigEndianBytes($0.revision) })
             guard let shown = table.shown(of: name),
                 case .bytes(let bytes, _) = try scene.item(name, shown.revision).content
             else {

@@ -24,7 +24,14 @@ struct RecordSync: Sendable {
         while true {
             try Cancellation.check()
             let state = try await client.logs.state(of: tresor)
-            if state.waiting[session.user] != nil { throw .waiting }
+            if state.waiting[session.user] != nil {
+                // Packs of an earlier membership go; a wrap that waits stays.
+                records.cache.view = nil
+                try await Cores.apart { () throws(TresorError) in
+                    try PackFiles(client, tresor).delete(upTo: state.head.sequence)
+                }
+                throw .waiting
+            }
             guard state.members[session.user] != nil else { return try await purge(state, report) }
             if records.cache.hasNotBegun { records.cache.begin(with: try await records.view(at: state).table) }
             let own = try await settle(in: state, &report)

@@ -142,11 +142,11 @@ extension Records {
         return try await Cores.apart { () throws(TresorError) in
             let packs = PackReader(client: session.client, tresor: tresor)
             if let item = outbox.item(of: name) {
-                let count = try versionCount(with: item, in: view, packs)
+                let count = 1 + view.table.different(from: item).count
                 return try record(item, at: nil, in: view, versionCount: count)
             }
             guard let shown = view.table.shown(of: name) else { throw .notFound }
-            let count = try different(of: name, in: view, packs).count
+            let count = view.table.different(of: name).count
             let item = try view.item(of: name, at: shown.revision, from: packs)
             return try record(item, at: shown.revision, in: view, versionCount: count)
         }
@@ -159,7 +159,7 @@ extension Records {
         let (view, name) = (try await view(), try Name(text: name))
         return try await Cores.apart { () throws(TresorError) in
             let packs = PackReader(client: session.client, tresor: tresor)
-            let heads = try different(of: name, in: view, packs)
+            let heads = view.table.different(of: name)
             var versions: [Record] = []
             for head in heads where !head.isDeletion {
                 let item = try view.item(of: name, at: head.revision, from: packs)
@@ -185,7 +185,6 @@ extension Records {
         let view = try await view()
         let start = try Name(text: prefix).bytes
         return try await Cores.apart { () throws(TresorError) in
-            let packs = PackReader(client: session.client, tresor: tresor)
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
             var summaries: [RecordSummary] = []
             for name in Set(view.table.names).union(outbox.records).sorted() where name.bytes.starts(with: start) {
@@ -198,7 +197,7 @@ extension Records {
                         time: item.time, state: .unsent)
                 } else {
                     isDeleted = view.table.shown(of: name) == nil
-                    summary = try self.summary(of: name, in: view, packs, &authors)
+                    summary = try self.summary(of: name, in: view, &authors)
                 }
                 if let summary, includingDeleted || !isDeleted { summaries.append(summary) }
             }
@@ -209,32 +208,10 @@ extension Records {
     /// The names of records with changes that are not sent, by rising bytes.
     @concurrent public func unsent() async throws(TresorError) -> [String] { try outbox.read().records.map(\.text) }
 
-    /// The heads of a record, the shown one first; those of equal content once.
-    private func different(
-        of name: Name, in view: RecordView, _ packs: PackReader
-    ) throws(TresorError) -> [RecordTable.Head] {
-        try view.table.different(of: name) { (head) throws(TresorError) in
-            try view.item(of: name, at: head.revision, from: packs).content
-        }
-    }
-
-    /// The number of versions once a change is sent: those that it does not replace stay beside it.
-    private func versionCount(
-        with item: Item, in view: RecordView, _ packs: PackReader
-    ) throws(TresorError) -> Int {
-        var contents: Set<Item.Content> = [item.content]
-        var count = 1
-        for head in view.table.heads(of: item.record) where !item.replaces.contains(head.revision) {
-            let content = try view.item(of: item.record, at: head.revision, from: packs).content
-            if contents.insert(content).inserted || content.isAttachment { count += 1 }
-        }
-        return count
-    }
-
     private func summary(
-        of name: Name, in view: RecordView, _ packs: PackReader, _ authors: inout AuthorChecks
+        of name: Name, in view: RecordView, _ authors: inout AuthorChecks
     ) throws(TresorError) -> RecordSummary? {
-        let heads = try different(of: name, in: view, packs)
+        let heads = view.table.different(of: name)
         guard let first = heads.first, let entry = view.commits[first.revision] else { return nil }
         var isVerified = true
         do throws(TresorError) {

@@ -19,7 +19,8 @@ package struct Exchange: Sendable {
     @concurrent package func export(_ tresor: TresorID) async throws(TresorError) -> TresorExport {
         let state = try await client.logs.state(of: tresor)
         var entries: [[UInt8]] = []
-        var (byteCount, blobs): (Int, [Blob]) = (0, [])
+        // An entry can name a blob of any size, and one twice: what is there counts.
+        var (byteCount, blobs): (Int, Set<Blob>) = (0, [])
         for first in stride(from: 0, to: state.entryCount, by: LogReader.pageCount) {
             try Cancellation.check()
             let range = first..<min(first + UInt64(LogReader.pageCount), state.entryCount)
@@ -27,16 +28,15 @@ package struct Exchange: Sendable {
             // A log that is too large for an export is not held whole first.
             byteCount += page.reduce(0) { $0 + $1.count }
             for (bytes, sequence) in zip(page, first...) {
-                let named = try RecordBlobs.named(by: bytes, at: sequence, in: state)
-                byteCount += named.reduce(0) { $0 + Int($1.size) }
-                blobs += named
+                blobs.formUnion(try RecordBlobs.named(by: bytes, at: sequence, in: state))
             }
             guard byteCount <= TresorExport.maximumByteCount else { throw .usage(.contentTooLong) }
             entries += page
         }
         return try TresorExport(
             tresor: tresor, entries: entries, cards: try await cards(in: state), wraps: try await wraps(in: state),
-            blobs: try await BlobReader(store, tresor).read(blobs))
+            blobs: try await BlobReader(store, tresor).read(
+                blobs.sorted { $0.hash < $1.hash }, limit: TresorExport.maximumByteCount - byteCount))
     }
 
     private func cards(in state: LogState) async throws(TresorError) -> [CardChain] {

@@ -34,9 +34,11 @@ package struct BlobReader: Sendable {
 
     /// Returns those of some blobs that the store has with their size and hash.
     ///
-    /// - Throws: ``TresorError/store(_:)`` for an answer without any blob; the errors of the store.
-    package func read(_ wanted: [Blob]) async throws(TresorError) -> [Blob: [UInt8]] {
-        var found: [Blob: [UInt8]] = [:]
+    /// - Parameter limit: the most bytes of all that are there.
+    /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` beyond the limit; ``TresorError/store(_:)`` for an answer
+    ///   without any blob; the errors of the store.
+    package func read(_ wanted: [Blob], limit: Int = .max) async throws(TresorError) -> [Blob: [UInt8]] {
+        var (found, byteCount): ([Blob: [UInt8]], Int) = ([:], 0)
         var rest = wanted[...]
         while !rest.isEmpty {
             try Cancellation.check()
@@ -45,6 +47,8 @@ package struct BlobReader: Sendable {
             guard (1...asked.count).contains(answer.count) else { throw .store(.foreign) }
             for (blob, bytes) in zip(asked, answer) {
                 guard let bytes, UInt64(bytes.count) == blob.size, try Blob(of: bytes) == blob else { continue }
+                byteCount += bytes.count
+                guard byteCount <= limit else { throw .usage(.contentTooLong) }
                 found[blob] = bytes
             }
             rest = rest.dropFirst(answer.count)

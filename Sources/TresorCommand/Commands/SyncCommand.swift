@@ -71,6 +71,8 @@ struct SyncCommand: SurfaceCommand {
                 let records = session.records(in: summary.tresor)
                 table.add(try await sync(summary, records, workplace, &tally).cells)
             } catch {
+                // Nobody named one for which they wait.
+                if error == .waiting, tresors.isEmpty { continue }
                 tally.errors.append(CommandError(error))
                 workplace.output.say("\(workplace.tresors.title(of: summary)): \(CommandFailure(error).message)")
             }
@@ -89,7 +91,7 @@ struct SyncCommand: SurfaceCommand {
 
     private func all(_ session: Session) async throws(TresorError) -> [TresorSummary] {
         try await session.tresors.all(readingStrangers: false).filter {
-            !$0.isApart && !$0.isElsewhere && $0.state?.waiting[session.user] == nil
+            !$0.isApart && !$0.isElsewhere
         }
     }
 
@@ -140,6 +142,7 @@ struct SyncCommand: SurfaceCommand {
         _ workplace: CommandContext
     ) throws(TresorError) {
         switch error {
+        case .waiting where tresors.isEmpty: return
         case .store, .busy, .forked, .altered, .unsupported, .noAccess, .unverified, .notFound, .waiting: break
         default: throw error
         }

@@ -17,6 +17,16 @@ package struct RecordTable: Sendable {
         package let isDeletion: Bool
         /// Whether an owner vouches for it by a volume. Otherwise the pack of its commit has it.
         package let isVouched: Bool
+        /// What versions of equal type and content have in common; `nil` for a deletion and for an attachment.
+        fileprivate let content: Hash256?
+
+        fileprivate init(_ item: Item, at revision: UInt64, isVouched: Bool) {
+            self.revision = revision
+            self.isVouched = isVouched
+            time = item.time
+            isDeletion = item.isDeletion
+            content = item.content.digest
+        }
 
         /// Whether it is shown rather than another: contents before deletions, then the greatest time and revision.
         fileprivate func isShown(before other: Head) -> Bool {
@@ -84,7 +94,7 @@ package struct RecordTable: Sendable {
     }
 
     private mutating func take(_ item: Item, at sequence: UInt64, isVouched: Bool) {
-        let head = Head(revision: sequence, time: item.time, isDeletion: item.isDeletion, isVouched: isVouched)
+        let head = Head(item, at: sequence, isVouched: isVouched)
         versions[item.record, default: Versions()].take(head, replacing: item.replaces)
     }
 
@@ -108,32 +118,26 @@ package struct RecordTable: Sendable {
     /// The heads, the one that is shown first.
     private func ranked(_ record: Name) -> [Head] { heads(of: record).sorted { $0.isShown(before: $1) } }
 
-    /// The versions beside the shown one, in the order in which they would be shown. Those of equal type and content
-    /// count as one; what an attachment says is not compared.
-    ///
-    /// - Parameter content: reads what a version says; asked only where there are several.
-    package func putAside<Failure: Error>(
-        of record: Name, content: (Head) throws(Failure) -> Item.Content
-    ) throws(Failure) -> [Head] {
-        Array(try different(of: record, content: content).dropFirst())
+    /// The versions of a record by rank, the one that is shown first. Those of equal type and content count as one, and
+    /// so do deletions; each attachment counts.
+    package func different(of record: Name) -> [Head] { Self.different(ranked(record)) }
+
+    /// The versions that stay beside a change of their record, by rank.
+    package func different(from item: Item) -> [Head] {
+        let others = ranked(item.record).filter { !item.replaces.contains($0.revision) }
+        return Array(Self.different([Head(item, at: .max, isVouched: false)] + others).dropFirst())
     }
 
-    /// The versions of a record by rank, the first one first. Those of equal type and content count as one.
-    ///
-    /// - Parameter content: reads what a version says; asked only where there are several.
-    package func different<Failure: Error>(
-        of record: Name, content: (Head) throws(Failure) -> Item.Content
-    ) throws(Failure) -> [Head] {
-        let heads = ranked(record)
-        guard heads.count > 1 else { return heads }
-        var contents: Set<Item.Content> = []
-        var different: [Head] = []
-        for head in heads {
-            let content = try content(head)
-            guard contents.insert(content).inserted || content.isAttachment else { continue }
-            different.append(head)
+    private static func different(_ heads: [Head]) -> [Head] {
+        var contents: Set<Hash256> = []
+        var hasDeletion = false
+        return heads.filter { head in
+            guard !head.isDeletion else {
+                defer { hasDeletion = true }
+                return !hasDeletion
+            }
+            return head.content.map { contents.insert($0).inserted } ?? true
         }
-        return different
     }
 
     /// The revisions that a change of the record replaces now: every head; of more than 16 the shown one and those that
@@ -222,5 +226,23 @@ extension RecordTable {
     private static func has(_ items: [Item], _ item: Item) -> Bool {
         let index = items.partitioningIndex { $0.record >= item.record }
         return items.indices.contains(index) && items[index] == item
+    }
+}
+
+extension Item.Content {
+    /// Equal for equal types and contents. A table holds this in place of the content.
+    fileprivate var digest: Hash256? {
+        guard case .bytes(let bytes, let type) = self else { return nil }
+        let start = [UInt8(truncatingIfNeeded: type.bytes.count >> 8), UInt8(truncatingIfNeeded: type.bytes.count)]
+        let head = start + type.bytes
+        do throws(TresorError) {
+            var hash = try BLAKE2b(outputCount: 32)
+            try hash.update(head.span)
+            try hash.update(bytes.span)
+            return Hash256(try hash.finalize())
+        } catch {
+            // A version that cannot be compared counts apart.
+            return nil
+        }
     }
 }

@@ -97,9 +97,7 @@ import TresorCrypto
 
     private static func facts(_ table: RecordTable, _ commits: [Commit]) -> String {
         table.names.map { name in
-            let aside = table.putAside(of: name) { head in
-                commits.first { $0.sequence == head.revision }?.items.first { $0.record == name }?.content ?? .deleted
-            }
+            let aside = table.different(of: name).dropFirst()
             let rows = [
                 [table.shown(of: name)?.revision ?? 0], table.heads(of: name).map(\.revision), aside.map(\.revision),
             ]
