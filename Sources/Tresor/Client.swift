@@ -15,7 +15,7 @@ public struct Client: Sendable {
         GuardedStore(base: unlockedStore, identity: identity, home: home) { [self] in device.trustedBlocking() }
     }
     /// Whether the store is a service.
-    var isDistant: Bool { unlockedStore is any DistantStore }
+    package var isDistant: Bool { unlockedStore is any DistantStore }
     /// The person of this session, on this device; `nil` for a client without an identity.
     package var speaker: Speaker? {
         identity.map { .person($0) { [self] in device.trustedBlocking() } }

@@ -5,6 +5,27 @@ import TresorCore
 package import TresorCrypto
 
 extension Records {
+    /// Gives the store again what it lost of a tresor: the entries, and the packs that this home keeps (SPEC §9.9).
+    ///
+    /// A store takes an entry whose packs it has. A service takes an entry without them, and packs from owners and
+    /// writers alone.
+    ///
+    /// - Returns: the number of entries, and of packs.
+    /// - Throws: the errors of ``DeepAudit/restoreEntries(of:)`` and of ``restorePacks()``.
+    @concurrent package func restore() async throws(TresorError) -> (entryCount: Int, packCount: Int) {
+        guard session.client.isDistant else {
+            let packCount = try await restorePacks()
+            return (try await session.audit.restoreEntries(of: tresor), packCount)
+        }
+        let entryCount = try await session.audit.restoreEntries(of: tresor)
+        do throws(TresorError) {
+            return (entryCount, try await restorePacks())
+        } catch {
+            guard error == .noAccess else { throw error }
+            return (entryCount, 0)
+        }
+    }
+
     /// Puts the packs that the store lost, or has otherwise, and that this home keeps (SPEC §9.9).
     ///
     /// - Returns: the number of packs that were put.

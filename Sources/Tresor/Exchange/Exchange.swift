@@ -101,10 +101,11 @@ package struct Exchange: Sendable {
         if let held, !held.goesOn { try delivery?.checkEntries(from: held.end) }
         if missing > 0 { try client.archive.proveWritable() }
         let cards = try await putCards(of: export, in: shown, delivery)
-        // A store takes an entry whose blobs it has.
-        let blobs = delivery?.takesBlobs ?? true ? try await putBlobs(of: export) : 0
+        // A store takes an entry whose blobs it has. A service takes an entry without them, and blobs from members.
+        var blobs = delivery == nil ? try await putBlobs(of: export) : 0
         var wraps = 0
         if let held, missing > 0 { wraps = try await putEntries(of: export, in: shown, missingFrom: held, delivery) }
+        if let delivery, delivery.takesBlobs { blobs = try await putBlobs(of: export) }
         let state = try await client.logs.state(of: export.tresor)
         guard state.contains(shown.head) else { throw .store(.notStored) }
         wraps += try await putWraps(of: export, in: state, delivery)
@@ -195,8 +196,10 @@ package struct Exchange: Sendable {
                 tresor: shown.tresor, sequence: sequence,
                 previous: sequence > 0 ? export.entries[Int(sequence - 1)] : nil, entry: entry, putting: putting,
                 removingWrapsOf: try departed(with: entry, at: sequence, in: shown),
-                blobs: try RecordBlobs.named(by: entry, at: sequence, in: shown).filter { carried[$0] != nil }
-                    .map { StoredBlob(hash: $0.hash, size: $0.size, bytes: nil) })
+                blobs: delivery != nil
+                    ? []
+                    : try RecordBlobs.named(by: entry, at: sequence, in: shown).filter { carried[$0] != nil }
+                        .map { StoredBlob(hash: $0.hash, size: $0.size, bytes: nil) })
             guard try await store.append(change) == .done else { throw .busy }
             count += putting.count
         }

@@ -140,9 +140,7 @@ struct CheckCommand: InputsCommand {
         let packCount: Int
         let state: LogState
         do throws(TresorError) {
-            // A store takes an entry whose packs it has.
-            packCount = try await session.records(in: id).restorePacks()
-            count = try await session.audit.restoreEntries(of: id)
+            (count, packCount) = try await session.records(in: id).restore()
             state = try await session.client.logs.state(of: id)
         } catch {
             throw workplace.tresors.logFailure(error, id)

@@ -6,6 +6,8 @@
     import TresorCrypto
     import TresorTesting
 
+    import TresorRecords
+
     @testable import Tresor
     @testable import TresorCommand
     @testable import TresorRemote
@@ -53,6 +55,16 @@
             let newcomer = stage.after(stage.newcomer)
             let state = try await newcomer.tresor(stage.tresor).state()
             #expect(try await newcomer.tresors.name(in: state) == Name(typed: "interventions"))
+        }
+
+        /// Records of two authors come with the log, whoever brings it. A service has the entries first.
+        @Test(arguments: [0, 2]) func theRecordsComeWithTheLog(_ count: Int) async throws {
+            let stage = try await ServiceRepairTests().stage(count)
+            try await ServiceRepairTests.write(in: stage)
+            let bringer = count == 0 ? stage.owner : stage.writer
+            let export = try await stage.owner.client.exchange.export(stage.tresor)
+            #expect(try await stage.after(bringer).client.exchange.take(export).blobCount == 2)
+            try await ServiceRepairTests.expectRecords(in: stage)
         }
 
         /// The card of a member without an account stays in the log alone.

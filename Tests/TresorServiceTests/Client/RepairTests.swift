@@ -4,6 +4,7 @@
     import Testing
     import TresorCore
     import TresorCrypto
+    import TresorRecords
     import TresorStore
     import TresorTesting
 
@@ -54,6 +55,41 @@
             _ = try await restored.bench.service.importWhole(backup(of: people, plans.id, entries.prefix(count)))
             return Stage(
                 now: now, restored: restored, owner: owner, writer: writer, newcomer: newcomer, tresor: plans.id)
+        }
+
+        /// Two people write a record each, which the present service has.
+        static func write(in stage: Stage) async throws {
+            for (person, name) in [(stage.owner, "a"), (stage.writer, "b")] {
+                let records = person.records(in: stage.tresor)
+                try await records.put(name, Array(name.utf8))
+                #expect(try await records.sync().sentCount == 1)
+            }
+            _ = try await stage.owner.records(in: stage.tresor).sync()
+        }
+
+        /// The restored service gives both to somebody who has nothing of them.
+        static func expectRecords(in stage: Stage, source: SourceLocation = #_sourceLocation) async throws {
+            #expect(try await stage.restored.bench.service.check().isClean, sourceLocation: source)
+            let records = stage.after(stage.newcomer).records(in: stage.tresor)
+            #expect(try await records.sync().isComplete, sourceLocation: source)
+            for name in ["a", "b"] {
+                #expect(try await records.get(name).content == Array(name.utf8), sourceLocation: source)
+            }
+        }
+
+        @Test func theRecordsComeBackWithTheLog() async throws {
+            let stage = try await stage(2)
+            try await Self.write(in: stage)
+            let restored = try await stage.after(stage.owner).records(in: stage.tresor).restore()
+            #expect(restored.entryCount == 6 && restored.packCount == 2)
+            try await Self.expectRecords(in: stage)
+            // A reader brings entries, and no packs.
+            let other = try await self.stage(5)
+            try await Self.write(in: other)
+            let newcomer = other.newcomer.records(in: other.tresor)
+            _ = try await newcomer.sync()
+            let byReader = try await other.after(other.newcomer).records(in: other.tresor).restore()
+            #expect(byReader.entryCount == 3 && byReader.packCount == 0)
         }
 
         /// An embedded store with the people and the beginning of a log, and one wrap that opens nothing.
