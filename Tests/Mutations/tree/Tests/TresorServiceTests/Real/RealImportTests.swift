@@ -36,7 +36,7 @@
                 let noting = try await NotingBench()
                 let thief = try await noting.person("anna")
                 try await noting.service.distrust(operator: nil)
-                return try await noting.renewed(thief).publish(after: thief).status == 200
+                return try await noting.bench.renewed(noting.renewed(thief)).publish(after: thief).status == 200
             }
         }
 
