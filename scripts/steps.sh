@@ -44,7 +44,7 @@ declare -A groups=(
 )
 group_order=(client scripts attacks service vectors commands others)
 # Those that judge no key of Argon2id: there it costs nothing, and was most of their time.
-cheap=" client service schedules histories simulations slots "
+cheap=" client service scripts schedules histories simulations slots "
 
 run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a process and a temporary folder of their own
     local name=$1 start=$SECONDS log=$logs/$1.log variables=()

@@ -8,8 +8,13 @@ import Foundation
 /// The program does everything else as always. A password or salt that the table does not have costs what it costs, and
 /// so does any cost but the floor.
 public enum PasswordMemo {
-    /// What loads it; nothing where there is no C compiler, or under a sanitizer, which has to be loaded first.
-    public static let environment: [String: String] = library.map { ["LD_PRELOAD": $0] } ?? [:]
+    /// What loads it, before what the tests themselves were started with; nothing where there is no C compiler, or under a
+    /// sanitizer, which has to be loaded first.
+    public static let environment: [String: String] =
+        library.map { library in
+            let inherited = ProcessInfo.processInfo.environment["LD_PRELOAD"].map { [$0] } ?? []
+            return ["LD_PRELOAD": ([library] + inherited).joined(separator: ":")]
+        } ?? [:]
 
     /// How many keys the table holds; beyond that, nothing more is remembered.
     private static let capacity = 1 << 15
@@ -78,8 +83,7 @@ public enum PasswordMemo {
     private static let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
         "tresor-memo-\(UUID())")
 
-    /// Its path, to be loaded behind another.
-    public static let library: String? = {
+    private static let library: String? = {
         let variables = ProcessInfo.processInfo.environment
         let directories = (variables["PATH"] ?? "/usr/bin").split(separator: ":")
         let compilers = ["clang", "cc", "gcc"].lazy.flatMap { name in directories.map { "\($0)/\(name)" } }

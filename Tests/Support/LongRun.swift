@@ -19,6 +19,15 @@ public enum LongRun {
     }()
 }
 
+extension Collection {
+    /// All elements in the long run; in the gate one of so many, the first one included. A number that has no factor in
+    /// common with 8 meets every bit of a byte.
+    public func sampled(_ interval: Int) -> [Element] {
+        guard !LongRun.isOn else { return Array(self) }
+        return enumerated().filter { $0.offset.isMultiple(of: interval) }.map(\.element)
+    }
+}
+
 extension Trait where Self == ConditionTrait {
     /// Leaves a test or suite to the long run. The gate prints that it is skipped.
     public static var longRun: Self { .enabled(if: LongRun.isOn, "a part of scripts/long") }

@@ -156,11 +156,11 @@ import Testing
         let sealed = stage["plan.tresor"]
         let windows = Windows(of: sealed)
         let windowsBehindTresor = Windows(of: Array(sealed.dropFirst(42)))
-        let counts = Array(0..<sealed.count)
+        let counts = (0..<sealed.count).sampled(5)
         for count in counts { try stage.write(Array(sealed.prefix(count)), to: "cut/\(count)") }
         // One that can be looked at shows what it claims.
         let refused = counts.filter { (try? SealedFile(Array(sealed.prefix($0)))) == nil }
-        #expect(refused.count > 300)
+        #expect(refused.count > (LongRun.isOn ? 300 : 60))
         let all = counts.map { "cut/\($0)" }
         let none = refused.map { "cut/\($0)" }
         try stage.write([], to: "out/empty")
@@ -176,7 +176,7 @@ import Testing
             }
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: stage.scratch["out"]) == ["empty"])
-        for count in counts where count < 12 || count % 29 == 0 {
+        for count in counts where count < 12 || count % 145 == 0 {
             for arguments in [
                 ["share", "-t", "plans", "house", "--card", "cut/\(count)"],
                 ["verify", "house", "--card", "cut/\(count)"],

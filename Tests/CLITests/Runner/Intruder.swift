@@ -124,7 +124,7 @@ struct Intruder {
     func variables() throws -> [String: String] {
         guard !isIdle else { return [:] }
         guard let library = try Self.library() else { throw ScriptFailure("there is no C compiler for kill and clock") }
-        let libraries = [library, PasswordMemo.library].compactMap(\.self)
+        let libraries = [library, PasswordMemo.environment["LD_PRELOAD"]].compactMap(\.self)
         var variables = ["LD_PRELOAD": libraries.joined(separator: ":"), "CLOCK_SHIFT": String(shift)]
         if let stop {
             variables["STOP_AT"] = String(stop.operation)

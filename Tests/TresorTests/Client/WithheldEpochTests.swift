@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import TresorCrypto
 import TresorStore
@@ -195,18 +196,19 @@ import TresorStore
     }
 
     @Test func A200_threeHundredEpochsTakeNothingAway() async throws {
+        let count = LongRun.isOn ? 300 : 30
         let dora = try await world.quick("dora")
         try world.introduce(anna, dora)
         try await anna.share(tresor, with: [dora], as: .owner)
         var keys = try await anna.keyRing.keys(of: 1, in: state())
-        for _ in 0..<300 {
+        for _ in 0..<count {
             keys = try await withhold(by: dora.identity, for: [dora.identity], linking: [keys])
         }
         #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
         try await fresh(anna).tresors.perform(.revoke([.user(dora.identity.user)]), on: tresor)
         #expect(try await fresh(house).files.open(before).content == Array("before".utf8))
         let after = try await fresh(anna).seal("after", in: tresor)
-        #expect(after.header.epoch == 302)
+        #expect(after.header.epoch == UInt64(count + 2))
         #expect(try await fresh(house).files.open(after).content == Array("after".utf8))
     }
 

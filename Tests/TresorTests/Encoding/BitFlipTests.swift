@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import TresorCrypto
 import TresorStore
@@ -7,7 +8,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Every single bit of one object of each kind.
+/// Every single bit of one object of each kind; in the gate, one of five.
 @Suite struct BitFlipTests {
     let evil = EvilStore()
     let world: World
@@ -33,12 +34,12 @@ import TresorStore
         let state = try await house.client.logs.state(of: tresor)
         let keys = try await house.keyRing.keys(of: 1, in: state)
         let home = house.home
-        for bit in bits(file.bytes) {
+        for bit in bits(file.bytes).sampled(5) {
             let damaged = flipped(file.bytes, bit)
             switch bit / 8 {
             case 0..<6: #expect(error { _ = try SealedFile(damaged) } == .altered)
             case 6..<10: #expect(error { _ = try SealedFile(damaged) } == .unsupported)
-            case 10..<50 where bit.isMultiple(of: 8):
+            case 10..<50 where bit % 8 == bit / 8 % 8:
                 let damaged = try SealedFile(damaged)
                 #expect(await failure { _ = try await house.files.open(damaged) } == .noAccess)
             default:
@@ -54,7 +55,7 @@ import TresorStore
     @Test func A1_everyBitOfACard() throws {
         let chain = try house.identity.renewCard(time: 5).identity.chain
         let length = chain.cards[0].bytes.count
-        for bit in bits(chain.bytes) {
+        for bit in bits(chain.bytes).sampled(5) {
             let error = error { _ = try CardChain(flipped(chain.bytes, bit)) }
             let expected: TresorError =
                 (6..<10).contains(bit / 8 < length ? bit / 8 : bit / 8 - length) ? .unsupported : .altered
@@ -73,7 +74,7 @@ import TresorStore
         kitSlot.encode(into: &encoder)
         let start = try #require(bytes.indices.first { bytes[$0...].starts(with: encoder.bytes) })
         let slot = start..<(start + encoder.bytes.count)
-        for bit in bits(bytes) {
+        for bit in bits(bytes).sampled(5) {
             let damaged = flipped(bytes, bit)
             let place = bit / 8
             let error = error { _ = try IdentityFile(damaged).open(withKit: kit) }
@@ -96,7 +97,7 @@ import TresorStore
         let home = fresh.home
         let entries = try await log(tresor, in: evil.truth)
         let first = try Fold.state(of: [entries[0]], tresor: tresor)
-        for bit in bits(entries[1]) {
+        for bit in bits(entries[1]).sampled(5) {
             var fold = Fold(state: first)
             let error = error { try fold.apply(flipped(entries[1], bit)) }
             #expect(error == .altered || error == .unsupported || error == .noAccess, "\(bit)")
@@ -118,7 +119,7 @@ import TresorStore
         // One bit of each byte of the ML-KEM ciphertext, which are all alike and cost a decapsulation each; all of the
         // rest.
         let lattice = 85..<(85 + 1088)
-        for bit in bits(bytes) where !lattice.contains(bit / 8) || bit % 8 == bit / 8 % 8 {
+        for bit in bits(bytes).sampled(5) where !lattice.contains(bit / 8) || bit % 8 == bit / 8 % 8 {
             let error = error {
                 _ = try Wrap(flipped(bytes, bit)).openWrap(
                     as: house.identity, of: tresor, statement: statement, card: card, history: .all)

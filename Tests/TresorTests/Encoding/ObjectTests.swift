@@ -243,7 +243,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         for specimen in try await Specimen.all() {
             let greatest = (1 << (8 * width)) - 1
             let ranges = specimen.kemKeyRanges
-            for offset in 0...(specimen.bytes.count - width)
+            for offset in (0...(specimen.bytes.count - width)).sampled(5)
             where !ranges.contains(where: { $0.contains(offset) && $0.contains(offset + width) }) {
                 for value in [0, 1, greatest / 2 + 1, greatest] {
                     var bytes = specimen.bytes

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import TresorCrypto
 import TresorStore
@@ -192,8 +193,9 @@ import TresorStore
         let context = header.bytes
         let author = anna.identity
         let authorship = Authorship(header: header, author: author.user, generation: 0, time: 5)
+        let count = LongRun.isOn ? 1000 : 100
         var (opened, number) = (0, UInt64(0))
-        while opened < 1000 {
+        while opened < count {
             number += 1
             let content = bigEndianBytes(number)
             let payload = try FilePayload.encode(
@@ -204,7 +206,7 @@ import TresorStore
                 context + TC1.seal(payload.span, with: keys.content, label: .fileSeal, context: context.span))
             #expect(try FileOpener.openFile(file, with: keys, in: state).content == content)
         }
-        #expect((8000...32000).contains(number))
+        #expect((8 * count...32 * count).contains(Int(number)))
     }
 }
 

@@ -144,7 +144,7 @@ import TresorStore
 
     /// Some changes one after another, each with acts at places that a seed determines.
     @Test(arguments: 0..<4) func A107_manyChangesAndActs(batch: Int) async throws {
-        for seed in seeds("TRESOR_SLOT_SCHEDULES", else: 40, batch: batch, of: 4) {
+        for seed in seeds("TRESOR_SLOT_SCHEDULES", else: 20, batch: batch, of: 4) {
             var dice = Dice(seed: seed)
             let house = try await House()
             for _ in 0..<3 {

@@ -5,7 +5,7 @@ import Testing
 @testable import Tresor
 @testable import TresorCore
 
-/// Random histories with races, lost swaps and forks, validated by `fold` and by the naive model. Seeds 0 to 1199, or
+/// Random histories with races, lost swaps and forks, validated by `fold` and by the naive model. Seeds 0 to 599, or
 /// as many as `TRESOR_LOGS` says.
 @Suite struct HistoryModelTests {
     private static let batchCount = 4
@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: 0..<batchCount) func foldAgreesWithTheNaiveModel(batch: Int) throws {
         let cast = Cast(try (0..<6).map { try Self.generations("person-\($0)") })
         let keeper = try SnapshotStore(cast.people[0][0])
-        let seeds = seeds("TRESOR_LOGS", else: 1200, batch: batch, of: Self.batchCount)
+        let seeds = seeds("TRESOR_LOGS", else: 600, batch: batch, of: Self.batchCount)
         var tally = Tally()
         for seed in seeds {
             var dice = Dice(seed: seed)

@@ -8,13 +8,13 @@ import TresorStore
 @testable import TresorCore
 
 /// Random histories of several devices on a store that lies, goes back and forks now and then: whatever happens, the
-/// invariants of keys and log hold. Seeds 0 to 15, or as many as `TRESOR_HISTORIES` says.
+/// invariants of keys and log hold. Seeds 0 to 7, or as many as `TRESOR_HISTORIES` says.
 @Suite struct HistoryRaceTests {
     private static let batchCount = 4
 
     @Test(arguments: 0..<batchCount) func A60_A66_A76_randomHistoriesWithLiesKeepTheInvariants(batch: Int) async throws
     {
-        for seed in seeds("TRESOR_HISTORIES", else: 16, batch: batch, of: Self.batchCount) {
+        for seed in seeds("TRESOR_HISTORIES", else: 8, batch: batch, of: Self.batchCount) {
             let history = try await RaceHistory(seed)
             for _ in 0..<25 { try await history.step() }
         }

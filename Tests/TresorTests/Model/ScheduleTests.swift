@@ -7,7 +7,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Three clients act on one tresor at once, and the order of their calls to the store is drawn. Seeds 0 to 119, or as
+/// Three clients act on one tresor at once, and the order of their calls to the store is drawn. Seeds 0 to 59, or as
 /// many as `TRESOR_SCHEDULES` says.
 @Suite struct ScheduleTests {
     private static let batchCount = 4
@@ -82,7 +82,7 @@ import TresorStore
 
     @Test(arguments: 0..<batchCount) func A67_inEveryScheduleEachActIsDoneOnceOrNotAtAll(batch: Int) async throws {
         let start = try await Start()
-        for seed in seeds("TRESOR_SCHEDULES", else: 120, batch: batch, of: Self.batchCount) {
+        for seed in seeds("TRESOR_SCHEDULES", else: 60, batch: batch, of: Self.batchCount) {
             try await race(seed, from: start)
         }
     }
