@@ -344,6 +344,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case partNumber
     /// That a part of a blob counts as a row, however small it is.
     case leastPart
+    /// That all parts of a blob but the last are whole.
+    case wholeParts
     /// That a part fits the size of the blob that an entry names.
     case fittingPart
     /// That one transaction deletes a portion of what is to go.
