@@ -117,7 +117,8 @@
                 throw Refusal(.tooLarge, .failed(.other))
             }
             if case .anyone = call.operation.speaker {
-                if let seconds = context.limits.take(call.operation == .kitCopy ? .kitCopy : .server, of: call.source) {
+                // What the service says of itself lies in memory, and each command of a whole ward asks for it.
+                if call.operation != .server, let seconds = context.limits.take(.kitCopy, of: call.source) {
                     return Self.refusal(until: seconds)
                 }
                 do throws(TresorError) { return try await answerAnyone(call) } catch { throw Refusal(error) }
