@@ -55,7 +55,7 @@
             let isProved = try await handler.proves(
                 ServiceHead(
                     operation: operation, bodyByteCount: head.bodyByteCount, authorization: head.authorization,
-                    source: source, audiences: audiences))
+                    source: source, audiences: audiences)) != nil
             return isProved ? bodies : bodiesOfStrangers
         }
 

@@ -43,7 +43,9 @@
         }
 
         /// Judges the head of a request before its body comes.
-        package func proves(_ head: ServiceHead) async throws(Refusal) -> Bool { try await authentication.proves(head) }
+        package func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
+            try await authentication.proves(head)
+        }
 
         /// Notes that a source sent something that proves nothing.
         package func noteFailure(of source: [UInt8]) { authentication.noteFailure(of: source) }

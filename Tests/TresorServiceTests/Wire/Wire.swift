@@ -105,10 +105,10 @@
             for call in waiting { call.resume() }
         }
 
-        func proves(_ head: ServiceHead) async throws(Refusal) -> Bool {
-            if known == nil || head.authorization == known { return true }
+        func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
+            if known == nil || head.authorization == known { return UserID(.zero) }
             if head.isLarge { throw Refusal(.unauthorized, .noAccess) }
-            return false
+            return nil
         }
 
         func noteFailure(of source: [UInt8]) { failed.withLock { $0.append(source) } }

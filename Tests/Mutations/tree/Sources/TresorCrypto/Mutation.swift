@@ -302,6 +302,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case provedHead
     /// That bodies of strangers share a small part of the room.
     case strangersRoom
+    /// That a head is known by its session, and not by the person whom it names.
+    case ownSession
     /// That large bodies leave room to small ones.
     case keptRoom
     /// The bytes of a body that must come in a span of time.

@@ -31,6 +31,14 @@
                 let room = try await responder.room(for: head, from: [], to: [])
                 return room.hasRoom(for: 128 << 20, of: [])
             }
+            try await Self.expectReal(without: .ownSession) {
+                let bench = try await Bench()
+                let (anna, eve) = (try await bench.person("anna"), try bench.stranger("eve"))
+                let head = ServiceHead(
+                    operation: .account, bodyByteCount: 10,
+                    authorization: try HeadTests.request(naming: anna, by: eve).text, source: [192, 0, 2, 1])
+                return try await bench.service.proves(head) == anna.user
+            }
             try await Self.expectReal(without: .keptRoom) {
                 let room = SharedBudget(maximum: 8 << 20, share: 8 << 20)
                 while room.take(1 << 20, for: [], isLarge: true) {}
@@ -106,7 +114,7 @@
                 let eve = UserID(Hash256([UInt8](repeating: 1, count: 32)) ?? .zero)
                 held.keep(0, of: UserID(.zero))
                 for session in 0..<9 { held.keep(session, of: eve) }
-                return !held.contains(0, of: UserID(.zero))
+                return !held.contains(of: UserID(.zero)) { $0 == 0 }
             }
         }
     }
