@@ -302,6 +302,10 @@ package enum Mutation: String, CaseIterable, Sendable {
     case provedHead
     /// That bodies of strangers share a small part of the room.
     case strangersRoom
+    /// That the oldest idle stranger makes room for the newest one.
+    case displacedStranger
+    /// That the place of an account is no stranger's.
+    case provedPlace
     /// That a head is known by its session, and not by the person whom it names.
     case ownSession
     /// That large bodies leave room to small ones.

@@ -28,7 +28,7 @@
                     route: .operation(.account), bodyByteCount: 0, authorization: nil, host: "localhost", ports: [],
                     forwardedFor: nil,
                     closes: false)
-                let room = try await responder.room(for: head, from: [], to: [])
+                let room = try await responder.judge(head, from: [], to: []).room
                 return room.hasRoom(for: 128 << 20, of: [])
             }
             try await Self.expectReal(without: .ownSession) {
@@ -38,6 +38,20 @@
                     operation: .account, bodyByteCount: 10,
                     authorization: try HeadTests.request(naming: anna, by: eve).text, source: [192, 0, 2, 1])
                 return try await bench.service.proves(head) == anna.user
+            }
+            try await Self.expectReal(without: .displacedStranger) {
+                let places = Places(ServerLimits())
+                let all = (0..<5_001).map { places.take(for: [192, 0, 2, UInt8($0 / 200)]) { _ in } }
+                return all.last == .some(nil)
+            }
+            try await Self.expectReal(without: .provedPlace) {
+                let places = Places(ServerLimits())
+                let lost = LogLines()
+                let source: [UInt8] = [192, 0, 2, 1]
+                let place = try #require(places.take(for: source) { lost.add("\($0)") })
+                _ = places.give(place, to: UserID(.zero))
+                for _ in 0..<200 { _ = places.take(for: source) { _ in } }
+                return lost.all == ["\(place)"]
             }
             try await Self.expectReal(without: .keptRoom) {
                 let room = SharedBudget(maximum: 8 << 20, share: 8 << 20)
