@@ -102,7 +102,7 @@
             let parameters = PostgresParameters(sql.values)
             let text = sql.requirement == nil ? sql.text : Self.requiring(sql.text)
             var isSent = true
-            if sql.runsOften {
+            if sql.isKept {
                 let plan = Plan(text: text, types: parameters.types)
                 let name = plans[plan] ?? fresh[plan] ?? "p\(plans.count + fresh.count)"
                 if plans[plan] == nil, fresh[plan] == nil {

@@ -14,7 +14,7 @@ import TresorSQLite
 /// 10 000 people who wait for news over TLS, and what that costs those who write meanwhile.
 struct IdleLoad {
     private static let waitCount = 10_000
-    /// A service lets each account wait four times, and each address have 200 connections.
+    /// A service lets each account wait four times, and each address have 200 connections that have shown no account yet.
     private static let waitsOfPerson = 4
     private static let waitsOfAddress = 180
     /// Those who write: each sends so many requests a second.

@@ -9,9 +9,9 @@ package protocol ServiceHandler: Sendable {
 
     /// Judges the head of a request before its body comes.
     ///
-    /// - Returns: whether it proves by itself who asks. The body of another one is read even so.
+    /// - Returns: the person whom it proves by itself; `nil` for none. The body of such a head is read even so.
     /// - Throws: the refusal of a request whose body is not read.
-    func proves(_ head: ServiceHead) async throws(Refusal) -> Bool
+    func proves(_ head: ServiceHead) async throws(Refusal) -> UserID?
 
     /// Notes that a source sent something that proves nothing: a body that hardly came.
     func noteFailure(of source: [UInt8])
@@ -21,8 +21,8 @@ package protocol ServiceHandler: Sendable {
 }
 
 extension ServiceHandler {
-    /// A handler without accounts reads every body.
-    package func proves(_ head: ServiceHead) async throws(Refusal) -> Bool { true }
+    /// A handler without accounts reads every body, as that of one person.
+    package func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? { UserID(.zero) }
     /// A handler without limits counts nothing.
     package func noteFailure(of source: [UInt8]) {}
 }

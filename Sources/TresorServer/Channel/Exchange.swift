@@ -18,6 +18,8 @@
         private var budget: SharedBudget
         /// The bytes of room that it has.
         private var room = 0
+        /// Whether its head has proved who asks.
+        var isProved = false
         var isAnswered = false
         /// Whether it is over: its answer is written, or it was cut.
         var isDone = false

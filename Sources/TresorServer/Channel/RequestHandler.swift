@@ -3,6 +3,7 @@
 #if Server
     import NIOCore
     import NIOHTTP1
+    import NIOSSL
     import TresorCore
     import TresorCrypto
 
@@ -15,24 +16,16 @@
         typealias OutboundIn = HTTPServerResponsePart
         typealias OutboundOut = HTTPServerResponsePart
 
-        private enum State {
-            /// A head has to come.
-            case waiting
-            /// The head of the exchange is judged. What follows it waits at the socket, but for what came with it.
-            case judging
-            /// The body of the exchange is read.
-            case reading
-            /// The answer to the exchange is worked out or written.
-            case answering
-            /// Nothing more is answered.
-            case closing
-        }
-
         private let responder: Responder
-        /// The source of the connection; `nil` while it has no room.
+        /// The source of the connection; `nil` while it has not begun.
         private var source: [UInt8]?
-        private var state = State.waiting {
-            didSet { readOn() }
+        /// The place of the connection or, behind a proxy, of the request.
+        private var place: HeldPlace
+        private var state = ConnectionState.waiting {
+            didSet {
+                readOn()
+                place.mark(isIdle: state.isIdle(exchange))
+            }
         }
         /// The request that is read or answered; the last one after it is answered.
         private var exchange: Exchange
@@ -53,31 +46,48 @@
 
         init(responder: Responder) {
             self.responder = responder
+            place = HeldPlace(in: responder.places)
             exchange = Exchange(source: [], budget: responder.bodies)
             pace = responder.limits.body
         }
 
         func handlerAdded(context: ChannelHandlerContext) {
             self.context = context
-            if context.channel.isActive { takeRoom() }
+            if context.channel.isActive { begin() }
         }
 
         func channelActive(context: ChannelHandlerContext) {
-            takeRoom()
+            begin()
             context.fireChannelActive()
         }
 
-        /// Takes the room of the connection, or ends it.
-        private func takeRoom() {
+        /// Begins the connection, or ends it without a place. Behind a proxy each request takes one.
+        private func begin() {
             let source = SourceAddress.bytes(context?.remoteAddress)
             guard self.source == nil else { return }
-            guard responder.connections.take(1, for: source) else {
+            guard responder.isBehindProxy || takePlace(for: source) else {
                 responder.report.turnedAway()
                 return close()
             }
             self.source = source
             responder.report.connections(1)
             wait()
+        }
+
+        private func takePlace(for source: [UInt8]) -> Bool {
+            guard let loop = context?.eventLoop else { return false }
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            return place.take(for: source) { number in loop.execute { bound.value.displace(number) } }
+        }
+
+        /// Ends the connection at once, without the farewell of TLS: another one has its place.
+        private func displace(_ number: UInt64) {
+            guard place.isLost(number), let context else { return }
+            responder.report.turnedAway()
+            cut(.displaced)
+            state = .closing
+            let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+            (tls ?? context).close(promise: nil)
         }
 
         func handlerRemoved(context: ChannelHandlerContext) {
@@ -163,6 +173,7 @@
 
     extension RequestHandler {
         private func wait() {
+            if responder.isBehindProxy { place.giveBack() }
             state = .waiting
             start(responder.limits.head) { handler in
                 handler.headCut = .slow
@@ -177,6 +188,7 @@
                 closesAfterAnswer = closesAfterAnswer || accepted.closes
                 exchange = Exchange(source: exchange.source, head: accepted, budget: responder.bodies)
                 exchange.source = try responder.source(of: accepted, on: exchange.source)
+                guard !responder.isBehindProxy || takePlace(for: exchange.source) else { throw Refusal(.busy) }
                 exchange.audiences = responder.audiences(of: accepted, on: context?.localAddress?.port)
                 if case .operation = accepted.route { judge(accepted) } else { readBody() }
             } catch {
@@ -193,24 +205,27 @@
             let loop = context.eventLoop
             let bound = NIOLoopBound((handler: self, exchange: exchange), eventLoop: loop)
             task = Task { [responder] in
-                let room: Result<SharedBudget, Refusal>
+                let verdict: Result<Responder.Verdict, Refusal>
                 do throws(Refusal) {
-                    room = .success(try await responder.room(for: head, from: source, to: audiences))
+                    verdict = .success(try await responder.judge(head, from: source, to: audiences))
                 } catch {
-                    room = .failure(error)
+                    verdict = .failure(error)
                 }
-                loop.execute { bound.value.handler.judged(bound.value.exchange, room) }
+                loop.execute { bound.value.handler.judged(bound.value.exchange, verdict) }
             }
         }
 
-        private func judged(_ exchange: Exchange, _ room: Result<SharedBudget, Refusal>) {
+        private func judged(_ exchange: Exchange, _ verdict: Result<Responder.Verdict, Refusal>) {
             guard exchange === self.exchange, case .judging = state else {
                 // The client has left, or was refused, while its head was judged.
                 return exchange.giveBack()
             }
             task = nil
             do throws(Refusal) {
-                guard exchange.move(to: try room.get()) else { throw Refusal(.busy) }
+                let verdict = try verdict.get()
+                exchange.isProved = verdict.account != nil
+                if let account = verdict.account { place.give(to: account) }
+                guard exchange.move(to: verdict.room) else { throw Refusal(.busy) }
                 readBody()
             } catch {
                 refuse(error)
@@ -225,13 +240,15 @@
             watch()
         }
 
-        /// Ends a body that hardly moves. One that hardly comes counts as a failure of its source.
+        /// Ends a body that hardly moves. One of a stranger that hardly comes counts as a failure of its source.
         private func watch() {
             start(pace.span) { handler in
                 let exchange = handler.exchange
                 let moved = exchange.isAnswered ? exchange.sentByteCount : exchange.byteCount
                 guard handler.pace.isKept(by: moved) else {
-                    if !exchange.isAnswered { handler.responder.noteFailure(of: exchange.source) }
+                    if !exchange.isAnswered, !exchange.isProved {
+                        handler.responder.noteFailure(of: exchange.source)
+                    }
                     handler.cut(.slow)
                     return handler.close()
                 }
@@ -295,6 +312,7 @@
         private func write(_ reply: WireReply) {
             guard let context else { return }
             exchange.isAnswered = true
+            place.mark(isIdle: state.isIdle(exchange))
             responder.report.answered(exchange, reply)
             let isLast = closesAfterAnswer
             let head = HTTPResponseHead(
@@ -355,10 +373,8 @@
             cut(.left)
             if task == nil { exchange.giveBack() }
             if exchange.isLongPoll { task?.cancel() }
-            if let source {
-                responder.connections.giveBack(1, for: source)
-                responder.report.connections(-1)
-            }
+            place.giveBack()
+            if source != nil { responder.report.connections(-1) }
             source = nil
             state = .closing
             timer?.cancel()

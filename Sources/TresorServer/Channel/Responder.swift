@@ -15,8 +15,9 @@
         let rule: HeadRule
         let limits: ServerLimits
         let report: Report
-        /// The room for connections, and for bodies and answers.
-        let connections: SharedBudget
+        /// The places for connections, or for requests behind a proxy.
+        let places: Places
+        /// The room for bodies and answers.
         let bodies: SharedBudget
         private let bodiesOfStrangers: SharedBudget
         /// Whether a proxy stands before the service and names the source of each request.
@@ -34,7 +35,7 @@
             self.report = report
             self.isBehindProxy = isBehindProxy
             self.isSecure = isSecure || isBehindProxy
-            connections = SharedBudget(maximum: limits.connections, share: limits.connectionsOfSource)
+            places = Places(limits)
             bodies = SharedBudget(maximum: limits.bodyByteCount, share: limits.bodyByteCountOfSource)
             bodiesOfStrangers = SharedBudget(
                 maximum: limits.bodyByteCount / limits.partOfStrangers,
@@ -42,21 +43,27 @@
                 smallByteCount: limits.smallByteCountOfStrangers)
         }
 
-        /// Judges the head of an operation, and returns the room for its body and answer: a small part for one that
-        /// proves nothing.
+        /// What a head gets: the room for its body and answer, a small part for one that proves nothing.
+        struct Verdict: Sendable {
+            let room: SharedBudget
+            /// The account that the head proves; `nil` for none.
+            let account: UserID?
+        }
+
+        /// Judges the head of an operation.
         ///
         /// - Throws: the refusal of a request whose body is not read.
-        func room(
-            for head: AcceptedHead, from source: [UInt8], to audiences: [Audience]
-        ) async throws(Refusal) -> SharedBudget {
+        func judge(
+            _ head: AcceptedHead, from source: [UInt8], to audiences: [Audience]
+        ) async throws(Refusal) -> Verdict {
             guard case .service(let handler) = target, case .operation(let operation) = head.route else {
-                return bodies
+                return Verdict(room: bodies, account: nil)
             }
-            let isProved = try await handler.proves(
+            let account = try await handler.proves(
                 ServiceHead(
                     operation: operation, bodyByteCount: head.bodyByteCount, authorization: head.authorization,
                     source: source, audiences: audiences))
-            return isProved ? bodies : bodiesOfStrangers
+            return Verdict(room: account != nil ? bodies : bodiesOfStrangers, account: account)
         }
 
         /// Notes that a source sent something that proves nothing.

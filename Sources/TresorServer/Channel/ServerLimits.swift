@@ -17,9 +17,13 @@
         var health = TimeAmount.seconds(1)
         /// The time that running requests have when the service stops.
         var stop = TimeAmount.seconds(10)
-        /// The connections of all clients, and of one address.
+        /// The connections of all clients.
         var connections = 20_000
+        /// Those of strangers, on which no head has proved itself yet, and of these those of one address.
+        var connectionsOfStrangers = 5_000
         var connectionsOfSource = 200
+        /// The connections of one account.
+        var connectionsOfAccount = 100
         /// The bytes of the bodies that are read or judged, and of the answers that are written, of all clients and of one
         /// address.
         var bodyByteCount = 256 << 20

@@ -52,7 +52,7 @@
             func limit(_ maximum: Int) -> Int { isLarge ? maximum - maximum / 8 : maximum }
             return state.total + amount <= limit(maximum)
                 && networks.allSatisfy { network in
-                    let share = max(share, min(share * network.share, maximum / 4))
+                    let share = network.limit(ofAddress: share, outOf: maximum)
                     return state.shares[network.prefix, default: 0] + amount <= limit(share)
                 }
         }
@@ -88,5 +88,11 @@
                 }
             }
         }
+    }
+
+    extension SourceNetwork {
+        /// The most that a network takes out of a maximum: its shares, and no more than a quarter, or than the share of an
+        /// address if that is more.
+        func limit(ofAddress share: Int, outOf maximum: Int) -> Int { max(share, min(share * self.share, maximum / 4)) }
     }
 #endif

@@ -36,7 +36,8 @@
 
         @Option(
             help: ArgumentHelp(
-                "Let one address have this many connections; 200 if you do not say.", valueName: "number"))
+                "Let one address have this many connections on which nobody has shown an account yet; 200 if you do not "
+                    + "say.", valueName: "number"))
         var connectionsPerAddress: Int?
 
         /// The limits of connections and bodies.
@@ -47,9 +48,9 @@
         }
 
         func validate() throws {
-            guard connectionsPerAddress.map({ (1...ServerLimits().connections).contains($0) }) ?? true else {
+            guard connectionsPerAddress.map({ (1...ServerLimits().connectionsOfStrangers).contains($0) }) ?? true else {
                 throw ValidationError(
-                    "--connections-per-address takes a number from 1 to \(ServerLimits().connections)")
+                    "--connections-per-address takes a number from 1 to \(ServerLimits().connectionsOfStrangers)")
             }
             guard (certificate == nil) == (key == nil) else {
                 throw ValidationError("--certificate and --key go together")

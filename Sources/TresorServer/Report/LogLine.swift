@@ -10,6 +10,8 @@
         case left
         /// The client sent or took too little in the time there is.
         case slow
+        /// The connection made room for another one.
+        case displaced
     }
 
     /// One line of the log: a JSON object whose fields come from a closed list.
@@ -33,7 +35,7 @@
             case request
             /// A request ended without all of its answer.
             case cut
-            /// A client had too many connections.
+            /// A connection was closed, since there were too many.
             case turnedAway = "turned-away"
             /// What is kept for a time only could not be dropped; it is tried again in ten minutes.
             case sweepFailed = "sweep-failed"

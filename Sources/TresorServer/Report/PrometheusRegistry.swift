@@ -19,12 +19,12 @@
             var help: String {
                 switch self {
                 case .requests: "Requests that were answered."
-                case .cut: "Requests whose client left, or was too slow, before it had all of the answer."
+                case .cut: "Requests that ended before the client had all of the answer."
                 case .seconds: "The time from the head of a request to its answer."
                 case .bytesIn: "The bytes of bodies that were read."
                 case .bytesOut: "The bytes of answers."
                 case .connections: "Open connections."
-                case .turnedAway: "Connections that were closed at once, since there were too many."
+                case .turnedAway: "Connections that were closed, since there were too many."
                 }
             }
 

@@ -59,7 +59,7 @@
         /// Reports that connections opened or, with a negative number, closed.
         func connections(_ change: Int) { registry.add(Double(change), to: .connections) }
 
-        /// Reports a connection that was closed at once.
+        /// Reports a connection that was closed, since there were too many.
         func turnedAway() {
             registry.add(1, to: .turnedAway)
             say(.turnedAway, .warning)

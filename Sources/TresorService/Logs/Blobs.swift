@@ -21,7 +21,8 @@
         /// Puts one part of a blob. A part of a blob that an entry names is replaced for an owner alone.
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody but owners and writers; ``TresorError/altered`` for a part
-        ///   that no blob, or not this one, has; `TresorError.store(_:)` with `full` beyond the room of the caller.
+        ///   that no blob, or not this one, has: all parts but the last are whole; `TresorError.store(_:)` with `full`
+        ///   beyond the room of the caller.
         func put(_ request: PutBlobRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let seat = try await context.seat(of: caller.user, in: request.tresor)
             guard seat.mayPut else { throw .noAccess }
@@ -134,6 +135,11 @@
                     WHERE tresor = $1 AND hash = $2 AND part = $3
                     """, part),
                 SQL("SELECT size FROM blob_names WHERE tresor = $1 AND hash = $2", blob),
+                SQL(
+                    """
+                    SELECT part, CAST(length(bytes) AS bigint) FROM blobs
+                    WHERE tresor = $1 AND hash = $2 ORDER BY part DESC LIMIT 1
+                    """, blob),
             ])
             let present = found[0].first
             let named = found[1].first
@@ -141,6 +147,10 @@
                 if present != nil, !isOwner { return 0 }
                 // Another part would make the blob longer than its name says, and nobody could read it any more.
                 guard request.isPart(ofByteCount: try named.number(0)) else { throw .altered }
+            } else if let last = found[2].first {
+                // Many short parts would be many rows, which those read who ask for the blob.
+                let fits = try request.fits(beside: UInt32(clamping: last.integer(0)), ofByteCount: last.integer(1))
+                guard fits else { throw .altered }
             }
             let came = Int64(room(ofPart: request.bytes.count))
             let replaced = try present?.integer(0)
@@ -286,6 +296,12 @@
         fileprivate func isPart(ofByteCount size: UInt64) -> Bool {
             let start = UInt64(part) * UInt64(StoredBlob.partByteCount)
             return start < size && UInt64(bytes.count) == min(UInt64(StoredBlob.partByteCount), size - start)
+        }
+
+        /// Whether only the last part is short once the bytes lie beside the last one that is there.
+        fileprivate func fits(beside last: UInt32, ofByteCount count: Int64) -> Bool {
+            if part == last { return true }
+            return (part < last ? Int64(bytes.count) : count) == StoredBlob.partByteCount
         }
     }
 

@@ -13,7 +13,7 @@
         package let text: String
         package let values: [SQLValue]
         /// Whether an engine keeps the plan of this statement for the next time.
-        let isKept: Bool
+        package let isKept: Bool
         /// What the transaction throws unless this changes a row; `nil` for a statement that may change none.
         package private(set) var requirement: TresorError?
 
@@ -39,9 +39,6 @@
             statement.requirement = error
             return statement
         }
-
-        /// Whether the statement runs often, so that its plan is worth keeping.
-        package var runsOften: Bool { isKept }
     }
 
     /// A value in a database: nothing, 64 bits, or bytes.

@@ -110,12 +110,6 @@
                     .integer("time"),
                 ],
                 key: ["scope", "id"], indexes: [.init(columns: ["time"])]),
-            // How often somebody may still do something: `tokens` at `time`. Nothing is written before there are
-            // log-ins by password; a row is updated in its page, and those of full buckets are deleted by the index.
-            Table(
-                name: "buckets",
-                columns: [.bytes("bucket"), .integer("tokens"), .integer("time")],
-                key: ["bucket"], indexes: [.init(columns: ["time"])], fill: 70),
         ]
     }
 #endif

@@ -63,8 +63,6 @@
         let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
         private let statements = Held<SignedStatement>()
-        /// The sources from which requests of people have held. They prove nothing: anyone there may name such a person.
-        private let sources = Held<[UInt8]>()
 
         init(context: ServiceContext) {
             engine = context.engine
@@ -101,39 +99,44 @@
 
         /// Judges the head of a request before its body comes.
         ///
-        /// - Returns: whether it proves by itself who asks. A small body of somebody of whom a request from this source
-        ///   has held needs no other proof: it is little, and takes the room of the source.
+        /// - Returns: the person whom it proves by itself; `nil` for none. A small body needs no other proof than that
+        ///   its session has held: nobody else has its statement.
         /// - Throws: 401 for a large body that no head and no chain in it can prove; 429 if the source is barred; the
         ///   error of an engine that does not answer.
-        func proves(_ head: ServiceHead) async throws(Refusal) -> Bool {
-            if case .anyone = head.operation.speaker { return false }
+        func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
+            if case .anyone = head.operation.speaker { return nil }
             guard let statement = try read(head.authorization, head.audiences)?.statement else {
                 if head.isLarge { throw .unauthorized }
-                return false
+                return nil
             }
             let isBarred = limits.look(.failure, of: head.source) != nil
-            // A small request of theirs makes somebody known there, whether the source is barred or not.
-            let isKnown = sources.contains(head.source, of: statement.user)
-            if head.isLarge, isBarred, !isKnown { throw Refusal(.busy) }
-            if !head.isLarge, isKnown { return true }
             let state: SessionState?
-            do throws(TresorError) { state = try await self.state(of: statement) } catch { throw Refusal(error) }
+            do throws(TresorError) {
+                // A small request makes a session known, whether the source is barred or not.
+                let session = try statement.hash()
+                let isKnown = statements.contains(of: statement.user) { $0.session == session }
+                if head.isLarge, isBarred, !isKnown { throw TresorError.busy }
+                if !head.isLarge, isKnown { return statement.user }
+                state = try await self.state(of: statement, hash: session)
+            } catch {
+                throw Refusal(error)
+            }
             switch state {
-            case .open: return true
+            case .open: return statement.user
             // The answer to a small request may be kept from before its era ended.
             case .ended(let era):
-                guard head.isLarge else { return true }
+                guard head.isLarge else { return nil }
                 throw .ended(now: era)
             case .closed, nil: break
             }
             // An invitation stands in the body, and comes before the limits of a source.
-            if !head.isLarge, head.operation == .register { return false }
+            if !head.isLarge, head.operation == .register { return nil }
             guard !isBarred else { throw Refusal(.busy) }
             if head.isLarge, !head.operation.isProvedByBody {
                 noteFailure(of: head.source)
                 throw .unauthorized
             }
-            return false
+            return nil
         }
 
         /// Notes that a source sent something that proves nothing.
@@ -159,10 +162,12 @@
         }
 
         /// The state of a session that the rows of an account prove; `nil` for another one.
-        private func state(of statement: SessionStatement) async throws(TresorError) -> SessionState? {
+        private func state(
+            of statement: SessionStatement, hash session: Hash256
+        ) async throws(TresorError) -> SessionState? {
             let rows = try await rows(of: statement, nil)
             guard rows.account != nil, let key = Self.key(of: statement, rows),
-                try verify(statement, hash: try statement.hash(), by: key)
+                try verify(statement, hash: session, by: key)
             else { return nil }
             return state(of: statement, rows)
         }
@@ -171,9 +176,8 @@
         private func verify(
             _ statement: SessionStatement, hash session: Hash256, by signer: Hash256
         ) throws(TresorError) -> Bool {
-            if statements.contains(SignedStatement(session: session, signer: signer), of: statement.user) {
-                return true
-            }
+            let signed = SignedStatement(session: session, signer: signer)
+            if statements.contains(of: statement.user, where: { $0 == signed }) { return true }
             return try Self.holds { () throws(TresorError) in try statement.verify(by: signer) }
         }
 
@@ -199,7 +203,11 @@
             guard isSigned else { return nil }
             let key = RequestKey(request, of: statement.user)
             let outcome = try await prove(key, statement, session, call, isBarred: isBarred)
-            if outcome == nil { sources.forget(call.source, of: statement.user) }
+            // The key of the session has signed the request, so nobody forgets a session of somebody else.
+            switch outcome {
+            case .ended, nil: statements.forget(of: statement.user) { $0.session == session }
+            case .caller, .kept, .tooOften: break
+            }
             return outcome
         }
 
@@ -235,8 +243,9 @@
             case .ended(let era): return .ended(era)
             case .closed: return nil
             }
-            statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
-            sources.keep(call.source, of: statement.user)
+            if rows.account != nil {
+                statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
+            }
             let caller = Caller(
                 user: statement.user, device: statement.kind == .device ? statement.device : nil,
                 account: rows.account, chain: chain, request: request)

@@ -27,10 +27,11 @@
             self.halfCount = halfCount
         }
 
-        /// Whether a value is kept.
-        func contains(_ value: Value, of user: UserID) -> Bool {
+        /// Whether a value is kept that is wanted.
+        func contains(of user: UserID, where isWanted: (Value) -> Bool) -> Bool {
             state.withLock { state in
-                state.recent[user]?.contains(value) == true || state.earlier[user]?.contains(value) == true
+                state.recent[user]?.contains(where: isWanted) == true
+                    || state.earlier[user]?.contains(where: isWanted) == true
             }
         }
 
@@ -48,18 +49,20 @@
             }
         }
 
-        /// Forgets a value that has failed.
-        func forget(_ value: Value, of user: UserID) {
+        /// Forgets the values that have failed.
+        func forget(of user: UserID, where hasFailed: (Value) -> Bool) {
             state.withLock { state in
-                state.count -= Self.remove(value, of: user, from: &state.recent)
-                _ = Self.remove(value, of: user, from: &state.earlier)
+                state.count -= Self.remove(of: user, from: &state.recent, where: hasFailed)
+                _ = Self.remove(of: user, from: &state.earlier, where: hasFailed)
             }
         }
 
-        /// Removes a value, and a person without any. Returns the number of values that went.
-        private static func remove(_ value: Value, of user: UserID, from values: inout [UserID: [Value]]) -> Int {
+        /// Removes values, and a person without any. Returns the number of values that went.
+        private static func remove(
+            of user: UserID, from values: inout [UserID: [Value]], where hasFailed: (Value) -> Bool
+        ) -> Int {
             let before = values[user, default: []]
-            let after = before.filter { $0 != value }
+            let after = before.filter { !hasFailed($0) }
             values[user] = after.isEmpty ? nil : after
             return before.count - after.count
         }

@@ -19,8 +19,6 @@
             static let registration = Rate(count: 10, seconds: 60)
             /// Server shares of a device: two hundred, and one more each three seconds. Each command fetches one.
             static let serverShare = Rate(count: 200, seconds: 3)
-            /// Descriptions of the service for a source: a thousand, and fifty a second. Each command asks once.
-            static let server = Rate(count: 1_000, seconds: 0.02)
             /// Kit copies for a source: sixty, and one a second. Who has the words asks once.
             static let kitCopy = Rate(count: 60, seconds: 1)
             /// Requests of a source that prove nothing: a hundred, and five a second.
@@ -46,7 +44,7 @@
 
         /// Somebody whose requests are counted, and what for.
         struct Key: Hashable, Sendable {
-            fileprivate enum Kind { case requests, registration, serverShare, server, kitCopy, failure, work }
+            fileprivate enum Kind { case requests, registration, serverShare, kitCopy, failure, work }
 
             fileprivate let kind: Kind
             fileprivate let bytes: [UInt8]
@@ -57,8 +55,6 @@
             static func registration(_ bytes: [UInt8]) -> Key { Key(kind: .registration, bytes: bytes) }
             /// The server shares of a user, by device.
             static func serverShare(_ bytes: [UInt8]) -> Key { Key(kind: .serverShare, bytes: bytes) }
-            /// The descriptions of the service that a network asks for.
-            static func server(_ network: [UInt8]) -> Key { Key(kind: .server, bytes: network) }
             /// The kit copies that a network asks for.
             static func kitCopy(_ network: [UInt8]) -> Key { Key(kind: .kitCopy, bytes: network) }
             /// What a network sent that proved nothing.
@@ -69,14 +65,13 @@
 
         /// What the requests of a source are counted for.
         enum SourceLimit: Sendable {
-            case registration, server, kitCopy, failure
+            case registration, kitCopy, failure
 
             /// The buckets of a source: one for each network that it is in.
             fileprivate func buckets(of source: [UInt8]) -> [(key: Key, rate: Rate)] {
                 SourceNetwork.all(of: source).map { network -> (key: Key, rate: Rate) in
                     switch self {
                     case .registration: (.registration(network.prefix), Rate.registration.times(network.share))
-                    case .server: (.server(network.prefix), Rate.server.times(network.share))
                     case .kitCopy: (.kitCopy(network.prefix), Rate.kitCopy.times(network.share))
                     case .failure: (.failure(network.prefix), Rate.failure.times(network.share))
                     }

@@ -43,7 +43,9 @@
         }
 
         /// Judges the head of a request before its body comes.
-        package func proves(_ head: ServiceHead) async throws(Refusal) -> Bool { try await authentication.proves(head) }
+        package func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
+            try await authentication.proves(head)
+        }
 
         /// Notes that a source sent something that proves nothing.
         package func noteFailure(of source: [UInt8]) { authentication.noteFailure(of: source) }
@@ -117,7 +119,8 @@
                 throw Refusal(.tooLarge, .failed(.other))
             }
             if case .anyone = call.operation.speaker {
-                if let seconds = context.limits.take(call.operation == .kitCopy ? .kitCopy : .server, of: call.source) {
+                // What the service says of itself lies in memory, and each command of a whole ward asks for it.
+                if call.operation != .server, let seconds = context.limits.take(.kitCopy, of: call.source) {
                     return Self.refusal(until: seconds)
                 }
                 do throws(TresorError) { return try await answerAnyone(call) } catch { throw Refusal(error) }

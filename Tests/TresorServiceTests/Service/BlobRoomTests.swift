@@ -15,6 +15,21 @@
             PutBlobRequest(tresor: house.tresor, hash: hash, part: number, bytes: [1])
         }
 
+        /// A blob of so many parts of a byte that the writer has put. No request makes more than the last one short.
+        static func putParts(_ count: UInt32, in house: Household) async throws {
+            _ = try await house.signer(house.writer).ask(part(0, in: house))
+            let (tresor, writer) = (SQLValue.digest(house.tresor.digest), house.writer.user)
+            let room = SQLValue.integer(Int64(count - 1) * 512)
+            let rows = (1..<count).map { Blobs.storing([1], as: $0, of: .zero, by: writer, in: house.tresor) }
+            _ = try await house.bench.engine.write(
+                rows + [
+                    SQL("UPDATE tresors SET bytes = bytes + $2 WHERE tresor = $1", [tresor, room]),
+                    SQL(
+                        "UPDATE authors SET bytes = bytes + $2 WHERE tresor = $1 AND account = $3",
+                        [tresor, room, .digest(writer.digest)]),
+                ])
+        }
+
         /// The bytes that the owner has used.
         private static func used(in house: Household) async throws -> UInt64 {
             try await house.signer(house.owner).ask(AccountRequest()).bytes
@@ -48,15 +63,40 @@
             let house = try await Household(Bench())
             let writer = try house.signer(house.writer)
             let before = try await Self.used(in: house)
-            for number: UInt32 in 0..<3 { _ = try await writer.ask(Self.part(number, in: house)) }
+            let hashes = try (UInt8(0)..<3).map { try #require(Hash256([UInt8](repeating: $0, count: 32))) }
+            for hash in hashes { _ = try await writer.ask(Self.part(0, of: hash, in: house)) }
             #expect(try await Self.used(in: house) == before + 3 * 512)
             // A part in place of another takes no more.
-            _ = try await writer.ask(Self.part(1, in: house))
+            _ = try await writer.ask(Self.part(0, of: hashes[1], in: house))
             #expect(try await Self.used(in: house) == before + 3 * 512)
             try await Self.expectExact(house)
-            let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
+            let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: hashes)
             _ = try await house.signer(house.owner).ask(deletion)
             #expect(try await Self.used(in: house) == before)
+            try await Self.expectExact(house)
+        }
+
+        /// Many short parts would be many rows, which each request about the blob reads.
+        @Test func A231_onlyTheLastPartOfABlobIsShort() async throws {
+            let house = try await Household(Bench())
+            let writer = try house.signer(house.writer)
+            func put(_ number: UInt32, _ count: Int) async throws -> ServiceReply {
+                try await writer.reply(
+                    PutBlobRequest(
+                        tresor: house.tresor, hash: .zero, part: number, bytes: [UInt8](repeating: 1, count: count)))
+            }
+            let whole = StoredBlob.partByteCount
+            #expect(try await put(3, 5).status == 200)
+            let before = try await house.bench.rows()
+            for (number, count) in [(UInt32(4), whole), (4, 5), (2, whole - 1), (0, 1)] {
+                #expect(try await put(number, count) == .refused(.altered), "part \(number) of \(count)")
+            }
+            #expect(try await house.bench.rows() == before)
+            // In any order, and again, and longer than it was.
+            for (number, count) in [(UInt32(0), whole), (3, 6), (2, whole), (3, whole), (4, 1), (1, whole)] {
+                #expect(try await put(number, count).status == 200, "part \(number) of \(count)")
+            }
+            #expect(try await put(3, 6) == .refused(.altered))
             try await Self.expectExact(house)
         }
 
@@ -86,10 +126,9 @@
             let house = try await Household(Bench())
             let engine = MeddlingEngine(house.bench.engine)
             let service = try Service(engine: engine, settings: house.bench.settings)
-            let writer = try house.signer(house.writer)
             let before = try await Self.used(in: house)
             func put() async throws {
-                for number: UInt32 in 0..<130 { _ = try await writer.ask(Self.part(number, in: house)) }
+                try await Self.putParts(130, in: house)
                 _ = engine.takeTexts()
             }
             func expectPortions(at source: SourceLocation = #_sourceLocation) async throws {

@@ -9,7 +9,7 @@
 #endif
 import Foundation
 
-/// A client that sends bytes as they are, over a socket of loopback.
+/// A client that sends bytes as they are, over a socket of loopback or of the file system.
 ///
 /// Its calls block threads of their own, so that the service keeps those of the pool.
 final class RawClient: Sendable {
@@ -27,6 +27,21 @@ final class RawClient: Sendable {
         }
         let status = Self.withAddress(port, 1) { connect(descriptor, $0, $1) }
         // An object whose properties all have values is deinitialized also if its initializer throws.
+        guard status == 0 else { throw Failure() }
+    }
+
+    /// Connects to a socket of the file system.
+    init(socket path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = descriptor
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
         guard status == 0 else { throw Failure() }
     }
 

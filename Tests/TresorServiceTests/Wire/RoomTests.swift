@@ -88,7 +88,7 @@
                 let head = AcceptedHead(
                     route: .operation(.append), bodyByteCount: 64 << 10, authorization: authorization,
                     host: "localhost", ports: [], forwardedFor: nil, closes: false)
-                return try await responder.room(for: head, from: [192, 0, 2, 1], to: [])
+                return try await responder.judge(head, from: [192, 0, 2, 1], to: []).room
             }
             let strangers = try await room(nil)
             var count = 0
@@ -111,7 +111,7 @@
                     ports: [], forwardedFor: nil, closes: false)
                 let source: [UInt8] = [198, 51, 100, last]
                 let exchange = Exchange(source: source, head: head, budget: responder.bodies)
-                let room = try await responder.room(for: head, from: source, to: [])
+                let room = try await responder.judge(head, from: source, to: []).room
                 return exchange.move(to: room) ? exchange : nil
             }
             var held: [Exchange] = []

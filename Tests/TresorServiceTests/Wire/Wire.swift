@@ -8,7 +8,7 @@
 
     @testable import TresorServer
 
-    /// A service on a port of loopback, with a handler that notes what reaches it.
+    /// A service on a port of loopback, or on a socket, with a handler that notes what reaches it.
     struct Wire {
         let handler: NotingHandler
         let log: LogLines
@@ -27,6 +27,7 @@
 
         /// Runs a service while `body` does.
         static func run(
+            at address: WireServer.Address = .network(host: "127.0.0.1", port: 0),
             names: [String] = ["tresor.example"], limits: ServerLimits = Wire.patientLimits,
             certificates: Certificates? = nil, handler: NotingHandler = NotingHandler(),
             _ body: (Wire) async throws -> Void
@@ -34,8 +35,7 @@
             let log = LogLines()
             let report = Report(logsSources: false) { log.add($0) }
             let server = try await WireServer(
-                handler: handler, address: .network(host: "127.0.0.1", port: 0),
-                names: names.compactMap { HostName($0) },
+                handler: handler, address: address, names: names.compactMap { HostName($0) },
                 certificates: certificates, limits: limits, report: report
             ).start()
             do {
@@ -105,10 +105,10 @@
             for call in waiting { call.resume() }
         }
 
-        func proves(_ head: ServiceHead) async throws(Refusal) -> Bool {
-            if known == nil || head.authorization == known { return true }
+        func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
+            if known == nil || head.authorization == known { return UserID(.zero) }
             if head.isLarge { throw Refusal(.unauthorized, .noAccess) }
-            return false
+            return nil
         }
 
         func noteFailure(of source: [UInt8]) { failed.withLock { $0.append(source) } }

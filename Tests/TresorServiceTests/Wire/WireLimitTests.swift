@@ -102,11 +102,15 @@
         func A230_aBodyThatHardlyComesIsAFailure() async throws {
             var limits = ServerLimits()
             limits.body = BodyPace(10, in: .milliseconds(500))
-            try await Wire.run(limits: limits) { wire in
-                let slow = try RawClient(port: wire.port)
-                await slow.send(Array(Wire.request("append", body: [UInt8](repeating: 1, count: 40)).dropLast(31)))
-                #expect(await slow.readToEnd().isClosed)
-                #expect(wire.handler.failures == [[127, 0, 0, 1]])
+            try await Wire.run(limits: limits, handler: NotingHandler(knowing: "a proof")) { wire in
+                // But what an account sends does not bar those who share its address.
+                for headers in [[], ["Authorization: a proof"]] {
+                    let slow = try RawClient(port: wire.port)
+                    let body = [UInt8](repeating: 1, count: 40)
+                    await slow.send(Array(Wire.request("append", body: body, headers: headers).dropLast(31)))
+                    #expect(await slow.readToEnd().isClosed)
+                    #expect(wire.handler.failures == [[127, 0, 0, 1]])
+                }
                 #expect(wire.handler.calls.isEmpty)
             }
         }
@@ -145,30 +149,34 @@
             }
         }
 
-        @Test("One address has a number of connections, and gets them back")
+        @Test("One account has a number of connections, and gets them back")
         func limitsConnections() async throws {
             var limits = ServerLimits()
-            limits.connectionsOfSource = 3
-            try await Wire.run(limits: limits) { wire in
-                var clients: [RawClient] = []
-                for _ in 0..<3 {
-                    let client = try RawClient(port: wire.port)
-                    await client.send(Wire.request("card"))
-                    #expect(await client.readAnswer()?.status == 200)
-                    clients.append(client)
+            limits.connectionsOfSource = 1
+            limits.connectionsOfAccount = 1
+            try await Wire.run(limits: limits, handler: NotingHandler(knowing: "a proof")) { wire in
+                let request = Wire.request("card", headers: ["Authorization: a proof"])
+                let first = try RawClient(port: wire.port)
+                await first.send(request)
+                #expect(await first.readAnswer()?.status == 200)
+                /// Whether a connection of the account stays when a stranger comes.
+                func stays() async throws -> Bool {
+                    let second = try RawClient(port: wire.port)
+                    await second.send(request)
+                    #expect(await second.readAnswer()?.status == 200)
+                    #expect(try await wire.serves())
+                    await second.send(request)
+                    return await second.readAnswer()?.status == 200
                 }
-                let fourth = try RawClient(port: wire.port)
-                await fourth.send(Wire.request("card"))
-                #expect(await fourth.readToEnd().bytes.isEmpty)
-                #expect(wire.handler.calls.count == 3)
-                clients[0].finish()
-                #expect(await clients[0].readToEnd().isClosed)
-                var isServed = false
-                for _ in 0..<50 where !isServed {
-                    isServed = (try? await wire.serves()) ?? false
-                    if !isServed { try await Task.sleep(for: .milliseconds(50)) }
+                #expect(try await !stays())
+                first.finish()
+                #expect(await first.readToEnd().isClosed)
+                var isFree = false
+                for _ in 0..<50 where !isFree {
+                    isFree = try await stays()
+                    if !isFree { try await Task.sleep(for: .milliseconds(50)) }
                 }
-                #expect(isServed)
+                #expect(isFree)
             }
         }
 

@@ -302,6 +302,12 @@ package enum Mutation: String, CaseIterable, Sendable {
     case provedHead
     /// That bodies of strangers share a small part of the room.
     case strangersRoom
+    /// That the oldest idle stranger makes room for the newest one.
+    case displacedStranger
+    /// That the place of an account is no stranger's.
+    case provedPlace
+    /// That a head is known by its session, and not by the person whom it names.
+    case ownSession
     /// That large bodies leave room to small ones.
     case keptRoom
     /// The bytes of a body that must come in a span of time.
@@ -344,6 +350,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case partNumber
     /// That a part of a blob counts as a row, however small it is.
     case leastPart
+    /// That all parts of a blob but the last are whole.
+    case wholeParts
     /// That a part fits the size of the blob that an entry names.
     case fittingPart
     /// That one transaction deletes a portion of what is to go.

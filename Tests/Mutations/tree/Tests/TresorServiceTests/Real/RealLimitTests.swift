@@ -28,8 +28,30 @@
                     route: .operation(.account), bodyByteCount: 0, authorization: nil, host: "localhost", ports: [],
                     forwardedFor: nil,
                     closes: false)
-                let room = try await responder.room(for: head, from: [], to: [])
+                let room = try await responder.judge(head, from: [], to: []).room
                 return room.hasRoom(for: 128 << 20, of: [])
+            }
+            try await Self.expectReal(without: .ownSession) {
+                let bench = try await Bench()
+                let (anna, eve) = (try await bench.person("anna"), try bench.stranger("eve"))
+                let head = ServiceHead(
+                    operation: .account, bodyByteCount: 10,
+                    authorization: try HeadTests.request(naming: anna, by: eve).text, source: [192, 0, 2, 1])
+                return try await bench.service.proves(head) == anna.user
+            }
+            try await Self.expectReal(without: .displacedStranger) {
+                let places = Places(ServerLimits())
+                let all = (0..<5_001).map { places.take(for: [192, 0, 2, UInt8($0 / 200)]) { _ in } }
+                return all.last == .some(nil)
+            }
+            try await Self.expectReal(without: .provedPlace) {
+                let places = Places(ServerLimits())
+                let lost = LogLines()
+                let source: [UInt8] = [192, 0, 2, 1]
+                let place = try #require(places.take(for: source) { lost.add("\($0)") })
+                _ = places.give(place, to: UserID(.zero))
+                for _ in 0..<200 { _ = places.take(for: source) { _ in } }
+                return lost.all == ["\(place)"]
             }
             try await Self.expectReal(without: .keptRoom) {
                 let room = SharedBudget(maximum: 8 << 20, share: 8 << 20)
@@ -93,8 +115,9 @@
             try await Self.expectReal(without: .sourceBucket) {
                 let bench = try await Bench()
                 let call = ServiceCall(
-                    operation: .server, body: ServerRequest().bytes, authorization: nil, source: [192, 0, 2, 1])
-                for _ in 0..<1_000 { _ = await bench.service.answer(call) }
+                    operation: .kitCopy, body: KitCopyRequest(locator: .zero).bytes, authorization: nil,
+                    source: [192, 0, 2, 1])
+                for _ in 0..<60 { _ = await bench.service.answer(call) }
                 return await bench.service.answer(call).status == 200
             }
         }
@@ -105,7 +128,7 @@
                 let eve = UserID(Hash256([UInt8](repeating: 1, count: 32)) ?? .zero)
                 held.keep(0, of: UserID(.zero))
                 for session in 0..<9 { held.keep(session, of: eve) }
-                return !held.contains(0, of: UserID(.zero))
+                return !held.contains(of: UserID(.zero)) { $0 == 0 }
             }
         }
     }

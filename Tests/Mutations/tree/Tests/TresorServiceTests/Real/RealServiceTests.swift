@@ -233,12 +233,19 @@
             }
             try await Self.expectReal(without: .erasedPortion) {
                 let house = try await Household(Bench())
-                for part: UInt32 in 0..<65 { _ = try await Self.put(part, in: house) }
+                try await BlobRoomTests.putParts(65, in: house)
                 let engine = MeddlingEngine(house.bench.engine)
                 let service = try Service(engine: engine, settings: house.bench.settings)
                 let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
                 _ = try await house.signer(house.owner).at(service).ask(deletion)
                 return engine.takeTexts().filter { $0.hasPrefix("DELETE FROM blobs ") }.count == 1
+            }
+            try await Self.expectReal(without: .wholeParts) {
+                let house = try await Household(Bench())
+                for part: UInt32 in 0..<2 {
+                    guard try await Self.put(part, in: house) == 200 else { return false }
+                }
+                return true
             }
             try await Self.expectReal(without: .peopleOfPage) {
                 let house = try await Household(Bench())
@@ -250,10 +257,10 @@
 
         /// A part of one byte, which the writer puts.
         private static func put(
-            _ part: UInt32, in house: Household, at service: Service? = nil
+            _ part: UInt32, of hash: Hash256 = .zero, in house: Household, at service: Service? = nil
         ) async throws -> Int {
             let writer = try house.signer(house.writer).at(service ?? house.bench.service)
-            let request = PutBlobRequest(tresor: house.tresor, hash: .zero, part: part, bytes: [1])
+            let request = PutBlobRequest(tresor: house.tresor, hash: hash, part: part, bytes: [1])
             return try await writer.reply(request).status
         }
 
@@ -326,8 +333,9 @@
                 let service = try await house.bench.anotherService {
                     $0.quotas.bytes = AuthorRoomTests.quota(leaving: 10_000, beside: used)
                 }
-                for part: UInt32 in 0..<30 {
-                    guard try await Self.put(part, in: house, at: service) == 200 else { return false }
+                for number in UInt8(0)..<30 {
+                    let hash = Hash256([UInt8](repeating: number, count: 32)) ?? .zero
+                    guard try await Self.put(0, of: hash, in: house, at: service) == 200 else { return false }
                 }
                 return true
             }
