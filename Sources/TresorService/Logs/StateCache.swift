@@ -10,6 +10,8 @@
         /// The entries that a fold reads at once: so many, and no more bytes than these.
         private static let pageCount: UInt64 = 1_024
         private static let pageByteCount = 16 << 20
+        /// The memory that the states of a process may take, in bytes, unless its settings say otherwise.
+        static let memoryByteCount = 256 << 20
 
         private struct Slot {
             let state: LogState
@@ -39,11 +41,14 @@
         private let flights = Mutex<[TresorID: Flight]>([:])
 
         /// - Parameter greatestCost: the memory that the states may take, in bytes.
-        init(engine: any SQLEngine, work: WorkApart, greatestCost: Int = 256 << 20) {
+        init(engine: any SQLEngine, work: WorkApart, greatestCost: Int = memoryByteCount) {
             self.engine = engine
             self.work = work
             self.greatestCost = greatestCost
         }
+
+        /// Whether a state leaves room for others. No entry makes one that does not, unless the entry takes access away.
+        func fits(_ cost: Int) -> Bool { cost <= greatestCost / 2 }
 
         /// The memory that the states take, in bytes.
         var cost: Int { slots.withLock(\.cost) }
@@ -178,7 +183,7 @@
                 slots.cost -= present?.cost ?? 0
                 slots.slots[state.tresor] = nil
                 // A state that does not fit beside others evicts none. It is folded again from its snapshot.
-                guard cost <= greatestCost / 2 else { return }
+                guard fits(cost) else { return }
                 slots.clock += 1
                 slots.slots[state.tresor] = Slot(state: state, cost: cost, folded: folded, used: slots.clock)
                 slots.cost += cost

@@ -23,7 +23,7 @@
             news = NewsBoard()
             limits = RateLimits(clock: settings.steadyClock)
             work = WorkApart(limits: limits)
-            states = StateCache(engine: engine, work: work)
+            states = StateCache(engine: engine, work: work, greatestCost: settings.stateByteCount)
             usage = UsageCache(engine: engine)
         }
 

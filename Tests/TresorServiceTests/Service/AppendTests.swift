@@ -52,6 +52,29 @@
             #expect(statuses.first == 200 && statuses.last == 429)
         }
 
+        /// The state of a log leaves room for others, and still nobody keeps access that an owner takes away.
+        @Test func A231_aLogWhoseStateIsFullTakesOnlyTheEndOfAccess() async throws {
+            let house = try await Household(Bench())
+            let cost = HeldMemory.byteCount(of: try await house.state())
+            let small = try await house.bench.anotherService { $0.stateByteCount = 2 * cost }
+            let owner = try house.signer(house.owner).at(small)
+            let before = try await house.bench.rows().prefix(4)
+            // First with a state that is read, and then with one in memory.
+            for _ in 0..<2 {
+                let request = try await house.request(.additive(.sample), by: house.owner)
+                #expect(try await owner.reply(request).status == 507)
+            }
+            #expect(try await house.bench.rows().prefix(4) == before)
+            let (epoch, wraps) = try await house.epoch(leavingOut: [house.reader.user])
+            let removal = try await house.request(
+                .remove(RemoveBody(principals: [.user(house.reader.user)], epoch: epoch)), by: house.owner,
+                wraps: wraps, removing: [house.reader.user])
+            #expect(try await owner.ask(removal).outcome == .done)
+            let request = try await house.request(.additive(.sample), by: house.owner)
+            #expect(try await owner.reply(request).status == 507)
+            #expect(try await house.signer(house.owner).ask(request).outcome == .done)
+        }
+
         @Test func A127_nothingIsWrittenBeforeEveryCheckHasPassed() async throws {
             let house = try await Household(Bench())
             let owner = try house.signer(house.owner)

@@ -222,6 +222,13 @@
             try await Self.expectReal(without: .paidStatements) {
                 try await Household(Bench()).removals() == [Int](repeating: 200, count: 10)
             }
+            try await Self.expectReal(without: .boundedState) {
+                let house = try await Household(Bench())
+                let cost = HeldMemory.byteCount(of: try await house.state())
+                let small = try await house.bench.anotherService { $0.stateByteCount = 2 * cost }
+                let request = try await house.request(.additive(.sample), by: house.owner)
+                return try await house.signer(house.owner).at(small).reply(request).status == 200
+            }
             try await Self.expectReal(without: .fittingState) {
                 let house = try await Household(Bench())
                 let small = try await house.state()
