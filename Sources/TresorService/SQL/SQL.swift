@@ -16,6 +16,8 @@
         let isKept: Bool
         /// What the transaction throws unless this changes a row; `nil` for a statement that may change none.
         package private(set) var requirement: TresorError?
+        /// Whether its transaction may take longer than a request may.
+        package private(set) var liftsLimits = false
 
         package init(_ text: StaticString, _ values: [SQLValue] = []) {
             self.text = text.description
@@ -30,6 +32,13 @@
             isKept = false
         }
 
+        /// The statement after which a transaction of PostgreSQL may take as long as it takes.
+        fileprivate static let liftingLimits = {
+            var statement = SQL("SET LOCAL statement_timeout = 0")
+            statement.liftsLimits = true
+            return statement
+        }()
+
         /// The statement, on which its transaction depends: unless it changes a row, nothing of the transaction stays,
         /// and it throws `error`. So a transaction can compare, swap and end in one exchange.
         ///
@@ -42,6 +51,16 @@
 
         /// Whether the statement runs often, so that its plan is worth keeping.
         package var runsOften: Bool { isKept }
+    }
+
+    extension SQLDialect {
+        /// The statements with which a transaction begins that takes longer than a request may.
+        var liftingLimits: [SQL] {
+            switch self {
+            case .sqlite: []
+            case .postgres: [.liftingLimits]
+            }
+        }
     }
 
     /// A value in a database: nothing, 64 bits, or bytes.
