@@ -79,9 +79,12 @@
 
         func sweep() async throws(TresorError) {
             let now = context.now
-            _ = try await context.engine.write(
-                [SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])]
-                    + Desk.lapsing(at: now))
+            try await context.engine.write { (transaction) throws(TresorError) in
+                _ = try transaction.run([
+                    SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])
+                ])
+                try Desk.dropLapsed(at: now, in: transaction)
+            }
             while try await context.engine.write([RequestKey.dropping(before: now)]) != [0] {
                 try Cancellation.check()
             }
@@ -105,7 +108,7 @@
         func register(
             _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction
         ) throws(TresorError) -> AccountState {
-            _ = try transaction.run(Self.lapsing(at: now))
+            try Self.dropLapsed(at: now, in: transaction)
             if let present = try find(chain.user, in: transaction) {
                 return try resume(present, chain, invitation, in: transaction)
             }
@@ -178,12 +181,16 @@
             }
         }
 
+        /// Finds the case of a user, and holds it: neither the operator nor a copy of the request changes it until the
+        /// end.
         private func find(_ user: UserID, in transaction: any SQLTransaction) throws(TresorError) -> Case? {
-            let found = try transaction.run(
+            let found = try transaction.rows(of: [
+                Account.holding(user),
                 SQL(
                     "SELECT state, chain, statement, invitation FROM accounts WHERE account = $1",
-                    [.digest(user.digest)]))
-            guard let row = found.first else { return nil }
+                    [.digest(user.digest)]),
+            ])
+            guard let row = found[1].first else { return nil }
             return Case(
                 state: try AccountState(column: row.number(0)), chain: try row.bytes(1),
                 statement: try row.isNull(2) ? [] : try row.bytes(2),
@@ -205,23 +212,23 @@
             guard taken == [1] else { throw .noAccess }
         }
 
-        /// The statements that free the handles and the invitations of cases that were only asked for, and the handles
-        /// of those without an invitation for which the operator decided nothing.
-        static func lapsing(at now: UInt64) -> [SQL] {
+        /// Frees the handles and the invitations of cases that were only asked for, and the handles of those without an
+        /// invitation for which the operator decided nothing.
+        ///
+        /// An invitation is free when its case has gone, and not before: the case may just be ending well.
+        static func dropLapsed(at now: UInt64, in transaction: any SQLTransaction) throws(TresorError) {
             let asked = now - min(now, Registrations.lapse)
             let complete = now - min(now, Registrations.longLapse)
-            return [
-                SQL(
-                    """
-                    UPDATE invitations SET account = NULL
-                    WHERE account IN (SELECT account FROM accounts WHERE state = 1 AND asked < $1)
-                    """,
-                    [.number(asked)]),
-                SQL("DELETE FROM accounts WHERE state = 1 AND asked < $1", [.number(asked)]),
+            let dropped = try transaction.rows(of: [
+                SQL("DELETE FROM accounts WHERE state = 1 AND asked < $1 RETURNING invitation", [.number(asked)]),
                 SQL(
                     "DELETE FROM accounts WHERE state = 2 AND asked < $1 AND invitation IS NULL",
                     [.number(complete)]),
-            ]
+            ])
+            let freed = try dropped[0].map { (row) throws(TresorError) in try row.value(0) }.filter { $0 != .null }
+            guard !freed.isEmpty else { return }
+            _ = try transaction.run(
+                freed.map { SQL("UPDATE invitations SET account = NULL WHERE hash = $1", [$0]) })
         }
     }
 #endif
