@@ -120,10 +120,9 @@
         /// - Throws: ``TresorError/noAccess`` for the operator, without whom nobody could be admitted.
         func account(_ request: DeleteAccountRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             guard caller.user != context.settings.operator else { throw .noAccess }
-            let settings = context.settings
-            return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
+            return try await context.revoke(for: caller, erasing: true) { (transaction, revoked) throws(TresorError) in
                 guard try transaction.run(Self.closing(caller.user))[0] == 1 else { throw .noAccess }
-                try settings.note([.account(caller.user)])
+                revoked.append(.account(caller.user))
                 return DoneAnswer()
             }
         }

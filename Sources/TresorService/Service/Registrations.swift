@@ -24,8 +24,9 @@
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
             let desk = Desk(settings: context.settings, now: context.now)
-            return try await context.change(for: caller) { (transaction) throws(TresorError) in
-                RegisterAnswer(state: try desk.register(chain, invitation, in: transaction), evaluated: [])
+            return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
+                let state = try desk.register(chain, invitation, in: transaction, &revoked)
+                return RegisterAnswer(state: state, evaluated: [])
             }
         }
 
@@ -41,8 +42,8 @@
                 throw .altered
             }
             let desk = Desk(settings: context.settings, now: context.now)
-            return try await context.change(for: caller) { (transaction) throws(TresorError) in
-                FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction))
+            return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
+                FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction, &revoked))
             }
         }
 
@@ -66,13 +67,12 @@
 
         /// Ends all sessions of the caller: the next era of their account begins.
         func endSessions(_ request: EndSessionsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let settings = context.settings
-            return try await context.change(for: caller) { (transaction) throws(TresorError) in
+            try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
                 let eras = try Account.nextEras(
                     SQL("SELECT account, era FROM accounts WHERE account = $1", [.digest(caller.user.digest)]),
                     in: transaction)
                 _ = try transaction.run(eras.map { Account.beginning($0.era, of: $0.user) })
-                try settings.note(eras.map { .sessions($0.user, until: $0.era) })
+                revoked += eras.map { Revocation.sessions($0.user, until: $0.era) }
                 return DoneAnswer()
             }
         }
@@ -106,11 +106,12 @@
         }
 
         func register(
-            _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction
+            _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction,
+            _ revoked: inout [Revocation]
         ) throws(TresorError) -> AccountState {
             try Self.dropLapsed(at: now, in: transaction)
             if let present = try find(chain.user, in: transaction) {
-                return try resume(present, chain, invitation, in: transaction)
+                return try resume(present, chain, invitation, in: transaction, &revoked)
             }
             if let invitation {
                 // Strangers who take the handle, or fill the list of open cases, do not stop the people whom the
@@ -130,7 +131,8 @@
 
         /// Resumes a case, or finds an account.
         private func resume(
-            _ present: Case, _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction
+            _ present: Case, _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction,
+            _ revoked: inout [Revocation]
         ) throws(TresorError) -> AccountState {
             guard present.state != .closed else { throw .noAccess }
             if chain.bytes != present.chain {
@@ -138,7 +140,7 @@
                 guard present.state < .active, chain.extends(former) else { throw .unverified }
                 let changed = try transaction.run([Account.replacement(by: chain, after: former.newest.generation)])
                 guard changed == [1] else { throw .busy }
-                try settings.note([Revocation(renewalTo: chain)])
+                revoked.append(Revocation(renewalTo: chain))
             }
             guard let invitation, !present.isInvited, present.state < .active else { return present.state }
             try take(invitation, for: chain.user, in: transaction)
@@ -149,12 +151,13 @@
                     [.digest(chain.user.digest), .digest(invitation), .integer(Int64(state.rawValue))])
             ])
             // Before state 2 the case may lapse, and then the invitation is good again.
-            if present.state == .complete { try settings.note([.invitation(invitation)]) }
+            if present.state == .complete { revoked.append(.invitation(invitation)) }
             return state
         }
 
         func finish(
-            _ request: FinishRequest, of user: UserID, in transaction: any SQLTransaction
+            _ request: FinishRequest, of user: UserID, in transaction: any SQLTransaction,
+            _ revoked: inout [Revocation]
         ) throws(TresorError) -> AccountState {
             guard let present = try find(user, in: transaction) else { throw .noAccess }
             try request.statement.verify(by: try CardChain(present.chain, knowing: present.chain))
@@ -169,7 +172,7 @@
                     [.digest(user.digest), .integer(Int64(state.rawValue)), .bytes(request.statement.bytes)])
             ])
             guard changed == [1] else { throw .busy }
-            try settings.note(present.invitation.map { [.invitation($0)] } ?? [])
+            if let invitation = present.invitation { revoked.append(.invitation(invitation)) }
             return state
         }
 
