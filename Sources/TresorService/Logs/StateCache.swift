@@ -100,22 +100,50 @@
             }
         }
 
-        /// Folds a log from a state, or from its snapshot.
+        /// Folds a log: from the state in memory, from its snapshot, or from its first entry.
+        ///
+        /// A state that does not lead to the end is of another history. A standby that lacked the last entries has taken
+        /// over, or the database was replaced.
         ///
         /// - Returns: `nil` for one that goes on behind the end.
         private func fold(
             _ tresor: TresorID, to end: LogEnd, from known: Slot?, in turn: WorkApart.Turn
         ) async throws(TresorError) -> LogState? {
-            var base = known?.state
-            if let state = base, state.entryCount == end.count {
-                if state.head.hash == end.head { return state }
-                // Another log in this place: the database was replaced.
-                base = nil
+            if let known {
+                do throws(TresorError) {
+                    return try await fold(tresor, to: end, from: known.state, known.folded, known.cost, in: turn)
+                } catch {
+                    guard error == .store(.damaged) else { throw error }
+                    forget(tresor)
+                }
             }
-            var (folded, cost) = base == nil ? (0, 0) : (known?.folded ?? 0, known?.cost ?? 0)
-            if base == nil { base = try await Snapshots(engine: engine).state(of: tresor, in: turn) }
+            if let state = try await Snapshots(engine: engine).state(of: tresor, in: turn) {
+                do throws(TresorError) {
+                    return try await fold(tresor, to: end, from: state, 0, 0, in: turn)
+                } catch {
+                    guard error == .store(.damaged) else { throw error }
+                }
+            }
+            return try await fold(tresor, to: end, from: nil, 0, 0, in: turn)
+        }
+
+        /// Folds a log from a state.
+        ///
+        /// - Parameters:
+        ///   - folded: the weight that was folded since the last snapshot.
+        ///   - cost: the memory that the state takes; 0 if nothing has measured it.
+        /// - Returns: `nil` for one that goes on behind the end.
+        /// - Throws: `TresorError.store(_:)` with `damaged` for a state that does not lead to the end.
+        private func fold(
+            _ tresor: TresorID, to end: LogEnd, from base: LogState?, _ folded: Int, _ cost: Int,
+            in turn: WorkApart.Turn
+        ) async throws(TresorError) -> LogState? {
+            var (folded, cost) = (folded, cost)
             var next = base?.entryCount ?? 0
-            guard next <= end.count else { return nil }
+            guard next <= end.count else {
+                guard try await has(tresor, next) else { throw .store(.damaged) }
+                return nil
+            }
             var fold = base.map { Fold(state: $0) } ?? Fold(tresor: tresor)
             while next < end.count {
                 let range = next..<min(end.count, next + Self.pageCount)
@@ -138,6 +166,13 @@
             // The snapshot may be the state itself, which nothing has measured yet.
             keep(state, cost: cost > 0 ? cost : HeldMemory.byteCount(of: state), folded: folded)
             return state
+        }
+
+        /// Whether a log has so many entries by now.
+        private func has(_ tresor: TresorID, _ count: UInt64) async throws(TresorError) -> Bool {
+            let rows = try await engine.read(
+                SQL("SELECT count FROM tresors WHERE tresor = $1", [.digest(tresor.digest)]))
+            return try rows.first?.number(0) ?? 0 >= count
         }
 
         /// Keeps the state after an entry that was written.
