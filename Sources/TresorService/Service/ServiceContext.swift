@@ -15,6 +15,7 @@
         let news: NewsBoard
         let limits: RateLimits
         let usage: UsageCache
+        let sweeps: SweepRequests
 
         init(engine: any SQLEngine, settings: ServiceSettings) throws(TresorError) {
             self.engine = engine
@@ -25,6 +26,7 @@
             work = WorkApart(limits: limits)
             states = StateCache(engine: engine, work: work, greatestCost: settings.stateByteCount)
             usage = UsageCache(engine: engine)
+            sweeps = SweepRequests()
         }
 
         /// The time in seconds since 1970.

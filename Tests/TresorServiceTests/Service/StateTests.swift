@@ -99,6 +99,7 @@
             #expect(try await house.bench.rows()[4].count == rows)
             // A tresor that was deleted has none.
             _ = try await house.signer(house.owner).ask(DeleteTresorRequest(tresor: house.tresor))
+            try await house.bench.service.sweep()
             await #expect(throws: TresorError.noAccess) {
                 try await snapshots.write(bytes, of: house.tresor, count: state.entryCount)
             }

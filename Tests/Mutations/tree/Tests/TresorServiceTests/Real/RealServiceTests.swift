@@ -245,6 +245,7 @@
                 let service = try Service(engine: engine, settings: house.bench.settings)
                 let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
                 _ = try await house.signer(house.owner).at(service).ask(deletion)
+                try await service.sweep()
                 return engine.takeTexts().filter { $0.hasPrefix("DELETE FROM blobs ") }.count == 1
             }
             try await Self.expectReal(without: .peopleOfPage) {
