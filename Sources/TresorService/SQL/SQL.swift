@@ -33,7 +33,7 @@
         }
 
         /// The statement after which a transaction of PostgreSQL may take as long as it takes.
-        fileprivate static let liftingLimits = {
+        static let liftingLimits = {
             var statement = SQL("SET LOCAL statement_timeout = 0")
             statement.liftsLimits = true
             return statement
@@ -51,16 +51,6 @@
 
         /// Whether the statement runs often, so that its plan is worth keeping.
         package var runsOften: Bool { isKept }
-    }
-
-    extension SQLDialect {
-        /// The statements with which a transaction begins that takes longer than a request may.
-        var liftingLimits: [SQL] {
-            switch self {
-            case .sqlite: []
-            case .postgres: [.liftingLimits]
-            }
-        }
     }
 
     /// A value in a database: nothing, 64 bits, or bytes.

@@ -120,5 +120,13 @@
     package enum SQLDialect: Sendable {
         case sqlite
         case postgres
+
+        /// The statements with which a transaction begins that takes longer than a request may.
+        var liftingLimits: [SQL] {
+            switch self {
+            case .sqlite: []
+            case .postgres: [.liftingLimits]
+            }
+        }
     }
 #endif
