@@ -34,10 +34,14 @@
         private static let rollback = SQL("ROLLBACK")
 
         private let location: PostgresLocation
+        private let watch: PostgresWatch
         private var connection: OpaquePointer?
         private var plans: [Plan: String] = [:]
 
-        init(_ location: PostgresLocation) { self.location = location }
+        init(_ location: PostgresLocation, _ watch: PostgresWatch) {
+            self.location = location
+            self.watch = watch
+        }
 
         deinit { close() }
 
@@ -54,7 +58,7 @@
         func prepare() throws(PostgresFailure) {
             if let connection, Self.isAlive(connection) { return }
             close()
-            connection = try Self.open(location)
+            connection = try Self.open(location, watch)
         }
 
         /// Runs statements in one exchange.
@@ -65,11 +69,29 @@
         /// - Parameters:
         ///   - beginning: the transaction that begins first; `nil` for none.
         ///   - committing: whether the transaction is committed last.
+        ///   - isLimited: whether the server must answer within ``PostgresWatch/limit``.
         /// - Throws: the first failure. What came after it was not done.
         func exchange(
-            _ statements: [SQL], beginning: PostgresTransaction.Kind? = nil, committing: Bool = false
+            _ statements: [SQL], beginning: PostgresTransaction.Kind? = nil, committing: Bool = false,
+            isLimited: Bool = true
         ) throws(PostgresFailure) -> [SQLResult] {
             guard let connection else { throw .broken }
+            guard isLimited else {
+                return try exchange(statements, on: connection, beginning: beginning, committing: committing)
+            }
+            watch.begin(on: PQsocket(connection))
+            do throws(PostgresFailure) {
+                let results = try exchange(statements, on: connection, beginning: beginning, committing: committing)
+                _ = watch.end()
+                return results
+            } catch {
+                throw watch.end() ? .late : error
+            }
+        }
+
+        private func exchange(
+            _ statements: [SQL], on connection: OpaquePointer, beginning: PostgresTransaction.Kind?, committing: Bool
+        ) throws(PostgresFailure) -> [SQLResult] {
             var steps: [Step] = []
             var fresh: [Plan: String] = [:]
             let isWholeRead = beginning == .read && committing
@@ -185,9 +207,11 @@
         ///
         /// A statement may take 5 seconds, and wait 5 seconds for a lock. A commit waits for the disk, whatever the
         /// server's default is. A transaction reads one state, unless it begins as one that writes.
-        private static func open(_ location: PostgresLocation) throws(PostgresFailure) -> OpaquePointer {
+        private static func open(
+            _ location: PostgresLocation, _ watch: PostgresWatch
+        ) throws(PostgresFailure) -> OpaquePointer {
             let connection = try connect(
-                location,
+                location, watch: watch,
                 settings: "SET statement_timeout = 5000; SET lock_timeout = 5000; SET synchronous_commit = on; "
                     + "SET idle_in_transaction_session_timeout = 30000; SET default_transaction_read_only = on; "
                     + "SET default_transaction_isolation = 'repeatable read'")
@@ -201,7 +225,9 @@
         /// Opens a connection to a host of the location that can be written, and sets it up.
         ///
         /// - Throws: `refused` with `readOnly` if hosts answer, but none can be written.
-        static func connect(_ location: PostgresLocation, settings: String) throws(PostgresFailure) -> OpaquePointer {
+        static func connect(
+            _ location: PostgresLocation, watch: PostgresWatch, settings: String
+        ) throws(PostgresFailure) -> OpaquePointer {
             var connection = try connect(location, to: "any")
             if isReadOnly(connection) {
                 PQfinish(connection)
@@ -210,7 +236,9 @@
                     throw .refused(.store(.readOnly))
                 }
             }
+            watch.begin(on: PQsocket(connection))
             let answer = PQexec(connection, settings)
+            _ = watch.end()
             defer { PQclear(answer) }
             if PQresultStatus(answer) == PGRES_COMMAND_OK { return connection }
             PQfinish(connection)

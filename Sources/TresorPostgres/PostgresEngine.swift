@@ -13,16 +13,31 @@
         package let dialect = SQLDialect.postgres
         private let pool: PostgresPool
         private let notifications: PostgresHints
+        private let watching: Task<Void, Never>
 
         private init(_ location: PostgresLocation, connectionCount: Int) {
-            pool = PostgresPool(location, count: connectionCount)
-            notifications = PostgresHints(location)
+            let pool = PostgresPool(location, count: connectionCount)
+            let notifications = PostgresHints(location)
+            (self.pool, self.notifications) = (pool, notifications)
+            watching = Task {
+                while (try? await Task.sleep(for: .seconds(1))) != nil {
+                    let time = ContinuousClock.now - PostgresWatch.limit
+                    pool.endWaits(begunBefore: time)
+                    notifications.watch.endWait(begunBefore: time)
+                }
+            }
         }
+
+        deinit { watching.cancel() }
+
+        /// Gives up what has waited for the server since before a time, as the engine does by itself after
+        /// ``PostgresWatch/limit``.
+        func endWaits(begunBefore time: ContinuousClock.Instant = .now) { pool.endWaits(begunBefore: time) }
 
         /// Connects to a database.
         ///
         /// - Parameter connectionCount: the maximum number of connections, beside one for hints; by default two for each
-        ///   processor, and two.
+        ///   processor, and two. A quarter, and at least one of several, is for reads alone.
         /// - Throws: `TresorError.store(_:)` with `inputOutput` for a server that cannot be reached or refuses this
         ///   program, and with `readOnly` for a standby.
         package static func open(
@@ -42,13 +57,13 @@
         package func write<Value: Sendable>(
             erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
-            try await pool.run { (connection) throws(TresorError) in try connection.perform(.write, body) }
+            try await pool.run(.write) { (connection) throws(TresorError) in try connection.perform(.write, body) }
         }
 
         package func read<Value: Sendable>(
             _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
-            try await pool.run { (connection) throws(TresorError) in try connection.perform(.read, body) }
+            try await pool.run(.read) { (connection) throws(TresorError) in try connection.perform(.read, body) }
         }
 
         package func notify(_ hint: [UInt8]) { notifications.notify(hint) }
@@ -58,6 +73,7 @@
         package func close() async {
             await notifications.close()
             await pool.close()
+            watching.cancel()
         }
     }
 #endif

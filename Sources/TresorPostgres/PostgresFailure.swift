@@ -11,6 +11,8 @@
         case collision
         /// The connection is broken. Of what was sent last nobody knows whether it happened.
         case broken
+        /// The server did not answer in time, and the connection was broken for that.
+        case late
 
         /// The failure for the five characters of an `SQLSTATE`; none if libpq itself failed.
         init(state: String?) {
@@ -44,7 +46,7 @@
             switch self {
             case .refused(let error): error
             case .collision: .busy
-            case .broken: .store(.inputOutput)
+            case .broken, .late: .store(.inputOutput)
             }
         }
     }

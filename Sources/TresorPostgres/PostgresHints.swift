@@ -19,6 +19,8 @@
         private static let groupCount = 60
 
         let board = HintBoard()
+        /// The waits of this connection for the server.
+        let watch = PostgresWatch()
         private let location: PostgresLocation
         private let pending = Mutex(Pending())
         /// Everything below is used on this queue alone.
@@ -64,7 +66,8 @@
             guard !isClosed, connection == nil else { return }
             guard
                 let opened = try? PostgresConnection.connect(
-                    location, settings: "SET synchronous_commit = off; SET statement_timeout = 5000; LISTEN tresor")
+                    location, watch: watch,
+                    settings: "SET synchronous_commit = off; SET statement_timeout = 5000; LISTEN tresor")
             else { return connectLater() }
             connection = opened
             let source = DispatchSource.makeReadSource(fileDescriptor: PQsocket(opened), queue: queue)
@@ -135,7 +138,9 @@
         private func notify(_ hints: ArraySlice<[UInt8]>, on connection: OpaquePointer) -> Bool {
             let payload = hints.map(Self.hexadecimal).joined(separator: ",")
             // The payload is hexadecimal digits and commas.
+            watch.begin(on: PQsocket(connection))
             let answer = PQexec(connection, "NOTIFY tresor, '\(payload)'")
+            _ = watch.end()
             defer { PQclear(answer) }
             return PQresultStatus(answer) == PGRES_COMMAND_OK
         }

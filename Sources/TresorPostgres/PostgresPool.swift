@@ -6,47 +6,70 @@
     import TresorCrypto
 
     /// Connections, each with a thread of its own while it works. One that is free takes the work that has waited longest.
+    ///
+    /// Writes never use all connections, if there are several: commits that hang stop no read.
     final class PostgresPool: Sendable {
         typealias Work = @Sendable (PostgresConnection) -> Void
 
         /// A connection that its queue alone uses.
         private final class Worker: @unchecked Sendable {
             let queue: DispatchQueue
+            let watch = PostgresWatch()
             let connection: PostgresConnection
 
             init(_ location: PostgresLocation, number: Int) {
                 queue = DispatchQueue(label: "tresor.postgres.\(number)", qos: .userInitiated)
-                connection = PostgresConnection(location)
+                connection = PostgresConnection(location, watch)
             }
+        }
+
+        private struct Job {
+            let kind: PostgresTransaction.Kind
+            let work: Work
         }
 
         private struct State {
             var idle: [Worker]
-            var waiting: [Work] = []
+            var waiting: [Job] = []
+            /// The number of writes that may still begin.
+            var freeWrites: Int
             var openCount: Int
             var isClosed = false
             var closing: [CheckedContinuation<Void, Never>] = []
+
+            func mayBegin(_ job: Job) -> Bool { job.kind == .read || freeWrites > 0 }
+            mutating func begin(_ job: Job) { freeWrites -= job.kind == .write ? 1 : 0 }
+            mutating func end(_ job: Job) { freeWrites += job.kind == .write ? 1 : 0 }
         }
 
         /// The maximum amount of work that waits for a connection. More is refused at once.
         private static let waitingCount = 4096
 
+        private let watches: [PostgresWatch]
         private let state: Mutex<State>
 
         init(_ location: PostgresLocation, count: Int) {
             let workers = (0..<count).reversed().map { Worker(location, number: $0) }
-            state = Mutex(State(idle: workers, openCount: count))
+            watches = workers.map(\.watch)
+            state = Mutex(
+                State(idle: workers, freeWrites: max(1, count - max(1, count / 4)), openCount: count))
+        }
+
+        /// Breaks the connections whose waits for the server began before a time.
+        func endWaits(begunBefore time: ContinuousClock.Instant) {
+            for watch in watches { watch.endWait(begunBefore: time) }
         }
 
         /// Runs work on a connection.
         ///
         /// - Throws: the error of the work; `TresorError.busy` if too much waits; `TresorError.store(_:)` after ``close()``.
         func run<Value: Sendable>(
+            _ kind: PostgresTransaction.Kind,
             _ work: @escaping @Sendable (PostgresConnection) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
             let result = await withCheckedContinuation { (continuation: CheckedContinuation<_, Never>) in
                 submit(
-                    { connection in
+                    Job(kind: kind) { connection in
                         continuation.resume(
                             returning: Result { () throws(TresorError) in try work(connection) })
                     },
@@ -55,27 +78,39 @@
             return try result.get()
         }
 
-        private func submit(_ work: @escaping Work, refuse: (TresorError) -> Void) {
+        private func submit(_ job: Job, refuse: (TresorError) -> Void) {
             let (free, refusal) = state.withLock { state -> (Worker?, TresorError?) in
                 guard !state.isClosed else { return (nil, .store(.other)) }
-                if let free = state.idle.popLast() { return (free, nil) }
+                if state.mayBegin(job), let free = state.idle.popLast() {
+                    state.begin(job)
+                    return (free, nil)
+                }
                 guard state.waiting.count < Self.waitingCount else { return (nil, .busy) }
-                state.waiting.append(work)
+                state.waiting.append(job)
                 return (nil, nil)
             }
             if let refusal { return refuse(refusal) }
-            if let free { free.queue.async { self.begin(work, on: free) } }
+            if let free { free.queue.async { self.begin(job, on: free) } }
         }
 
-        /// Works until nothing waits.
-        private func begin(_ work: Work, on worker: Worker) {
-            work(worker.connection)
-            while let next = next(for: worker) { next(worker.connection) }
+        /// Works until nothing waits that may begin.
+        private func begin(_ job: Job, on worker: Worker) {
+            job.work(worker.connection)
+            var last = job
+            while let next = next(for: worker, after: last) {
+                next.work(worker.connection)
+                last = next
+            }
         }
 
-        private func next(for worker: Worker) -> Work? {
-            let (next, isLast) = state.withLock { state -> (Work?, Bool) in
-                guard state.waiting.isEmpty else { return (state.waiting.removeFirst(), false) }
+        private func next(for worker: Worker, after last: Job) -> Job? {
+            let (next, isLast) = state.withLock { state -> (Job?, Bool) in
+                state.end(last)
+                if let place = state.waiting.firstIndex(where: state.mayBegin) {
+                    let next = state.waiting.remove(at: place)
+                    state.begin(next)
+                    return (next, false)
+                }
                 if !state.isClosed { state.idle.append(worker) }
                 return (nil, state.isClosed)
             }

@@ -22,6 +22,7 @@
         private let connection: PostgresConnection
         private let kind: Kind
         private var phase = Phase.fresh
+        private var isLimited = true
         /// The failure that ended the transaction.
         private(set) var failure: PostgresFailure?
         /// Whether the commit was sent, so that after a break nobody knows whether it happened.
@@ -41,8 +42,10 @@
             let beginning = phase == .fresh ? kind : nil
             phase = finishing ? .ended : .open
             if finishing, kind == .write { mayBeCommitted = true }
+            if statements.contains(where: \.liftsLimits) { isLimited = false }
             do {
-                return try connection.exchange(statements, beginning: beginning, committing: finishing)
+                return try connection.exchange(
+                    statements, beginning: beginning, committing: finishing, isLimited: isLimited)
             } catch {
                 failure = error
                 phase = .ended
@@ -88,7 +91,7 @@
                 case .broken where !isBroken && !transaction.mayBeCommitted:
                     isBroken = true
                     close()
-                case .broken:
+                case .broken, .late:
                     close()
                     throw transaction.failure?.error ?? failure
                 default:

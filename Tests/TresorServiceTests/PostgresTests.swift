@@ -7,8 +7,8 @@
     import Testing
     import TresorCore
     import TresorCrypto
-    import TresorPostgres
 
+    @testable import TresorPostgres
     @testable import TresorService
 
     /// What PostgreSQL alone can do to a service: break connections, and let transactions collide.
@@ -102,6 +102,51 @@
             isBroken.signal()
             await #expect(throws: TresorError.store(.inputOutput)) { try await writing.value }
             #expect(runs.value == 1)
+            #expect(try await engine.read(SQL("SELECT number FROM items")) == [SQLRow([0]), SQLRow([0])])
+            await engine.close()
+            await other.close()
+        }
+
+        /// No limit of PostgreSQL ends a commit, for example one that waits for a standby. Here a trigger holds it up.
+        @Test func aCommitThatHangsIsGivenUpAndStopsNoRead() async throws {
+            let location = try PostgresCluster.newDatabase()
+            let engine = try await PostgresEngine.open(location, connectionCount: 2)
+            try await Self.items.migrate(engine)
+            _ = try await engine.write([
+                SQL(Self.insert, [.bytes([1])]), SQL(Self.insert, [.bytes([2])]),
+                SQL(
+                    schema: """
+                        CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS
+                        'BEGIN PERFORM pg_sleep(3600); RETURN NULL; END'
+                        """),
+                SQL(
+                    schema: """
+                        CREATE CONSTRAINT TRIGGER hanging AFTER UPDATE ON items DEFERRABLE INITIALLY DEFERRED
+                        FOR EACH ROW EXECUTE FUNCTION hang()
+                        """),
+            ])
+            let hanging = SQL(
+                """
+                SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'
+                """)
+            func expectHanging(_ count: Int64) async throws {
+                while try await engine.read(hanging).first?.integer(0) != count { await Task.yield() }
+            }
+            func write(_ item: UInt8) -> Task<[Int], any Error> {
+                Task { try await engine.write([SQL(Self.count, [.bytes([item])])]) }
+            }
+            let first = write(1)
+            try await expectHanging(1)
+            // It takes no connection of the reads.
+            let second = write(2)
+            engine.endWaits()
+            await #expect(throws: TresorError.store(.inputOutput)) { try await first.value }
+            // PostgreSQL does not know yet that the first one was given up.
+            try await expectHanging(2)
+            engine.endWaits()
+            await #expect(throws: TresorError.store(.inputOutput)) { try await second.value }
+            let other = try await PostgresEngine.open(location, connectionCount: 1)
+            _ = try await other.read(Self.ending)
             #expect(try await engine.read(SQL("SELECT number FROM items")) == [SQLRow([0]), SQLRow([0])])
             await engine.close()
             await other.close()

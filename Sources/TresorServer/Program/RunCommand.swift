@@ -97,7 +97,7 @@
             report.say(.stopped)
         }
 
-        /// Serves until a signal stops it, and drops every ten minutes what the service keeps for a time only.
+        /// Serves until a signal stops it, and drops what the service keeps for a time only.
         private func serve(_ service: Service, through server: WireServer) async throws {
             let signals = await Signals(taking: SIGHUP, SIGINT, SIGTERM)
             let running = try await server.start()
@@ -113,15 +113,20 @@
             guard isStopped else { throw ServerFailure(.failed(.other), "the service ended early") }
         }
 
+        /// Sweeps at the start, every ten minutes, and when something was deleted.
         private func sweep(_ service: Service, _ report: Report) async {
-            while !Task.isCancelled {
+            async let _: Void = remind(service)
+            for await _ in service.dueSweeps {
                 do {
                     try await service.sweep()
                 } catch {
                     if !Task.isCancelled { report.say(.sweepFailed, .error) }
                 }
-                try? await Task.sleep(for: .seconds(600))
             }
+        }
+
+        private func remind(_ service: Service) async {
+            repeat { service.askForSweep() } while (try? await Task.sleep(for: .seconds(600))) != nil
         }
     }
 

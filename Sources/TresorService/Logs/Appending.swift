@@ -44,7 +44,7 @@
                 throw place.isMember ? error : .noAccess
             }
             let demand = Demand(draft, on: before)
-            try await checkRoom(demand, for: draft)
+            try await checkRoom(demand, for: draft, judgment)
             let isDone = try await write(draft, judgment, demand, for: caller, first: advance(draft, judgment))
             guard !isDone else { return OutcomeAnswer(.done) }
             guard place.isMember else { throw .noAccess }
@@ -79,7 +79,7 @@
                 let judgment = try? await judge(draft, by: caller, on: before)
             else { return false }
             let demand = Demand(draft, on: before)
-            guard (try? await checkRoom(demand, for: draft)) != nil else { return false }
+            guard (try? await checkRoom(demand, for: draft, judgment)) != nil else { return false }
             return try await write(draft, judgment, demand, for: caller, first: advance(draft, judgment))
         }
 
@@ -93,7 +93,7 @@
                 return OutcomeAnswer(.conflict)
             }
             let demand = Demand(draft, on: nil)
-            try await checkRoom(demand, for: draft)
+            try await checkRoom(demand, for: draft, judgment)
             let insertion = SQL(
                 """
                 INSERT INTO tresors (tresor, count, head, founder, bytes, deleted, changed)
@@ -127,8 +127,11 @@
             return Place(end: end, isMember: hasSeat && !isFormer)
         }
 
-        private func checkRoom(_ demand: Demand, for draft: AppendDraft) async throws(TresorError) {
+        private func checkRoom(
+            _ demand: Demand, for draft: AppendDraft, _ judgment: Judgment
+        ) async throws(TresorError) {
             guard !draft.endsAccess else { return }
+            guard context.states.fits(judgment.cost) else { throw .store(.full) }
             try await Room(context: context).check(demand)
         }
 

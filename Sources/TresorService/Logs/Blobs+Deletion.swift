@@ -11,8 +11,8 @@
 
         /// Deletes blobs for an owner.
         ///
-        /// They become blobs that no entry names, whose time is over. Their parts go in portions; ``sweep()`` ends what
-        /// is interrupted.
+        /// They become blobs that no entry names, whose time is over. A portion of their parts goes at once, and
+        /// ``sweep()`` deletes the others.
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody else; ``TresorError/altered`` for a blob that an entry above
         ///   the floor names, and nothing is deleted then; ``TresorError/busy`` if the log grows in between.
@@ -41,8 +41,9 @@
                 _ = try transaction.run(hashes.flatMap { Self.abandoning([tresor, $0]) })
                 return DoneAnswer()
             }
-            // They are marked already: the sweep ends what fails here.
-            try? await erase(hashes, of: tresor, before: 0)
+            // They are marked already: the sweep ends what is left or fails here.
+            let left = try? await eraseFirst(of: hashes, in: tresor, before: 0)
+            if left != [] { context.sweeps.ask() }
             context.usage.forget(seat.end.founder)
             return answer
         }
@@ -74,10 +75,16 @@
             var left = hashes
             while !left.isEmpty {
                 try Cancellation.check()
-                let blobs = left
-                left = try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
-                    try Self.deletePortion(of: blobs, in: tresor, before: limit, transaction)
-                }
+                left = try await eraseFirst(of: left, in: tresor, before: limit)
+            }
+        }
+
+        /// Deletes the first portion, and returns the blobs that are left.
+        private func eraseFirst(
+            of hashes: [SQLValue], in tresor: SQLValue, before limit: SQLValue
+        ) async throws(TresorError) -> [SQLValue] {
+            try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
+                try Self.deletePortion(of: hashes, in: tresor, before: limit, transaction)
             }
         }
 

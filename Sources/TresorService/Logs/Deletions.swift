@@ -10,8 +10,8 @@
 
         /// Deletes a tresor. Its id stays taken, so that no stale client brings it back.
         ///
-        /// A tombstone takes its place at once. What lies behind the tombstone goes in parts, so that other writes come
-        /// between; ``sweep()`` ends what is interrupted. The founder gets the room back with the last part.
+        /// A tombstone takes its place at once. ``sweep()`` deletes what lies behind it. The founder gets the room back with
+        /// the last part.
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody but the founder, or an owner once the founder has left.
         func tresor(_ request: DeleteTresorRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
@@ -40,24 +40,37 @@
                 return DoneAnswer()
             }
             context.states.forget(request.tresor)
-            // The tombstone stands, whatever becomes of this.
-            try? await erase(tresor)
-            context.usage.forget(seat.end.founder)
+            context.sweeps.ask()
             return answer
         }
 
-        /// Deletes what lies behind tombstones whose deletion was interrupted. One that fails stops no other.
+        /// The number of tombstones that are looked up at once.
+        private static let pageCount = 16
+
+        /// Deletes what lies behind tombstones, also what a process left that has ended. One that fails stops no other.
         ///
-        /// - Throws: the errors of the engine.
+        /// - Throws: the last error of the engine.
         func sweep() async throws(TresorError) {
             var failure: TresorError?
-            for row in try await context.engine.read(SQL("SELECT tresor FROM deletions ORDER BY tresor LIMIT 64")) {
-                do throws(TresorError) { try await erase(try row.value(0)) } catch { failure = error }
+            var after = SQLValue.bytes([])
+            while true {
+                let found = try await context.engine.read(
+                    SQL(
+                        """
+                        SELECT d.tresor, t.founder FROM deletions d LEFT JOIN tresors t ON t.tresor = d.tresor
+                        WHERE d.tresor > $1 ORDER BY d.tresor LIMIT $2
+                        """, [after, .integer(Int64(Self.pageCount))]))
+                for row in found {
+                    after = try row.value(0)
+                    do throws(TresorError) { try await erase(after) } catch { failure = error }
+                    if try !row.isNull(1) { context.usage.forget(UserID(try row.digest(1))) }
+                }
+                guard found.count == Self.pageCount else { break }
             }
             if let failure { throw failure }
         }
 
-        /// Deletes in parts what lies behind a tombstone.
+        /// Deletes in parts what lies behind a tombstone, so that other writes come between.
         private func erase(_ tresor: SQLValue) async throws(TresorError) {
             for part in Self.parts {
                 var isEmpty = false
@@ -120,10 +133,9 @@
         /// - Throws: ``TresorError/noAccess`` for the operator, without whom nobody could be admitted.
         func account(_ request: DeleteAccountRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             guard caller.user != context.settings.operator else { throw .noAccess }
-            let settings = context.settings
-            return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
+            return try await context.revoke(for: caller, erasing: true) { (transaction, revoked) throws(TresorError) in
                 guard try transaction.run(Self.closing(caller.user))[0] == 1 else { throw .noAccess }
-                try settings.note([.account(caller.user)])
+                revoked.append(.account(caller.user))
                 return DoneAnswer()
             }
         }

@@ -20,16 +20,7 @@
         ///
         /// - Throws: the errors of the engine.
         func state(of tresor: TresorID, in turn: WorkApart.Turn) async throws(TresorError) -> LogState? {
-            let parts = try await engine.read(
-                SQL(
-                    """
-                    SELECT state FROM states WHERE tresor = $1 AND count =
-                    (SELECT max(count) FROM states WHERE tresor = $1 AND part = 0) ORDER BY part
-                    """, [.digest(tresor.digest)]))
-            guard !parts.isEmpty else { return nil }
-            var joined: [UInt8] = []
-            for part in parts { joined += try part.bytes(0) }
-            let bytes = joined
+            guard let bytes = try await bytes(of: tresor) else { return nil }
             return try await turn.compute(WorkApart.weight(ofBytes: bytes.count)) {
                 () throws(TresorError) -> LogState? in
                 var decoder = ByteDecoder(bytes)
@@ -39,6 +30,29 @@
                 }
                 return state
             }
+        }
+
+        /// Reads the newest snapshot, one part at a time.
+        ///
+        /// - Returns: `nil` for none, and for one whose parts went because a newer one took its place.
+        private func bytes(of tresor: TresorID) async throws(TresorError) -> [UInt8]? {
+            let ends = try await engine.read(
+                SQL(
+                    """
+                    SELECT count, max(part) FROM states WHERE tresor = $1 AND count =
+                    (SELECT max(count) FROM states WHERE tresor = $1 AND part = 0) GROUP BY count
+                    """, [.digest(tresor.digest)]))
+            guard let end = ends.first else { return nil }
+            var bytes: [UInt8] = []
+            for part in try 0...end.number(1) {
+                let found = try await engine.read(
+                    SQL(
+                        "SELECT state FROM states WHERE tresor = $1 AND count = $2 AND part = $3",
+                        [.digest(tresor.digest), try end.value(0), .number(part)]))
+                guard let row = found.first else { return nil }
+                bytes += try row.bytes(0)
+            }
+            return bytes
         }
 
         /// Returns the bytes of a snapshot.

@@ -10,6 +10,8 @@
         /// The entries that a fold reads at once: so many, and no more bytes than these.
         private static let pageCount: UInt64 = 1_024
         private static let pageByteCount = 16 << 20
+        /// The memory that the states of a process may take, in bytes, unless its settings say otherwise.
+        static let memoryByteCount = 256 << 20
 
         private struct Slot {
             let state: LogState
@@ -39,11 +41,14 @@
         private let flights = Mutex<[TresorID: Flight]>([:])
 
         /// - Parameter greatestCost: the memory that the states may take, in bytes.
-        init(engine: any SQLEngine, work: WorkApart, greatestCost: Int = 256 << 20) {
+        init(engine: any SQLEngine, work: WorkApart, greatestCost: Int = memoryByteCount) {
             self.engine = engine
             self.work = work
             self.greatestCost = greatestCost
         }
+
+        /// Whether a state leaves room for others. No entry makes one that does not, unless the entry takes access away.
+        func fits(_ cost: Int) -> Bool { cost <= greatestCost / 2 }
 
         /// The memory that the states take, in bytes.
         var cost: Int { slots.withLock(\.cost) }
@@ -95,22 +100,50 @@
             }
         }
 
-        /// Folds a log from a state, or from its snapshot.
+        /// Folds a log: from the state in memory, from its snapshot, or from its first entry.
+        ///
+        /// A state that does not lead to the end is of another history. A standby that lacked the last entries has taken
+        /// over, or the database was replaced.
         ///
         /// - Returns: `nil` for one that goes on behind the end.
         private func fold(
             _ tresor: TresorID, to end: LogEnd, from known: Slot?, in turn: WorkApart.Turn
         ) async throws(TresorError) -> LogState? {
-            var base = known?.state
-            if let state = base, state.entryCount == end.count {
-                if state.head.hash == end.head { return state }
-                // Another log in this place: the database was replaced.
-                base = nil
+            if let known {
+                do throws(TresorError) {
+                    return try await fold(tresor, to: end, from: known.state, known.folded, known.cost, in: turn)
+                } catch {
+                    guard error == .store(.damaged) else { throw error }
+                    forget(tresor)
+                }
             }
-            var (folded, cost) = base == nil ? (0, 0) : (known?.folded ?? 0, known?.cost ?? 0)
-            if base == nil { base = try await Snapshots(engine: engine).state(of: tresor, in: turn) }
+            if let state = try await Snapshots(engine: engine).state(of: tresor, in: turn) {
+                do throws(TresorError) {
+                    return try await fold(tresor, to: end, from: state, 0, 0, in: turn)
+                } catch {
+                    guard error == .store(.damaged) else { throw error }
+                }
+            }
+            return try await fold(tresor, to: end, from: nil, 0, 0, in: turn)
+        }
+
+        /// Folds a log from a state.
+        ///
+        /// - Parameters:
+        ///   - folded: the weight that was folded since the last snapshot.
+        ///   - cost: the memory that the state takes; 0 if nothing has measured it.
+        /// - Returns: `nil` for one that goes on behind the end.
+        /// - Throws: `TresorError.store(_:)` with `damaged` for a state that does not lead to the end.
+        private func fold(
+            _ tresor: TresorID, to end: LogEnd, from base: LogState?, _ folded: Int, _ cost: Int,
+            in turn: WorkApart.Turn
+        ) async throws(TresorError) -> LogState? {
+            var (folded, cost) = (folded, cost)
             var next = base?.entryCount ?? 0
-            guard next <= end.count else { return nil }
+            guard next <= end.count else {
+                guard try await has(tresor, next) else { throw .store(.damaged) }
+                return nil
+            }
             var fold = base.map { Fold(state: $0) } ?? Fold(tresor: tresor)
             while next < end.count {
                 let range = next..<min(end.count, next + Self.pageCount)
@@ -133,6 +166,13 @@
             // The snapshot may be the state itself, which nothing has measured yet.
             keep(state, cost: cost > 0 ? cost : HeldMemory.byteCount(of: state), folded: folded)
             return state
+        }
+
+        /// Whether a log has so many entries by now.
+        private func has(_ tresor: TresorID, _ count: UInt64) async throws(TresorError) -> Bool {
+            let rows = try await engine.read(
+                SQL("SELECT count FROM tresors WHERE tresor = $1", [.digest(tresor.digest)]))
+            return try rows.first?.number(0) ?? 0 >= count
         }
 
         /// Keeps the state after an entry that was written.
@@ -178,7 +218,7 @@
                 slots.cost -= present?.cost ?? 0
                 slots.slots[state.tresor] = nil
                 // A state that does not fit beside others evicts none. It is folded again from its snapshot.
-                guard cost <= greatestCost / 2 else { return }
+                guard fits(cost) else { return }
                 slots.clock += 1
                 slots.slots[state.tresor] = Slot(state: state, cost: cost, folded: folded, used: slots.clock)
                 slots.cost += cost

@@ -16,6 +16,8 @@
         package let isKept: Bool
         /// What the transaction throws unless this changes a row; `nil` for a statement that may change none.
         package private(set) var requirement: TresorError?
+        /// Whether its transaction may take longer than a request may.
+        package private(set) var liftsLimits = false
 
         package init(_ text: StaticString, _ values: [SQLValue] = []) {
             self.text = text.description
@@ -29,6 +31,13 @@
             values = []
             isKept = false
         }
+
+        /// The statement after which a transaction of PostgreSQL may take as long as it takes.
+        static let liftingLimits = {
+            var statement = SQL("SET LOCAL statement_timeout = 0")
+            statement.liftsLimits = true
+            return statement
+        }()
 
         /// The statement, on which its transaction depends: unless it changes a row, nothing of the transaction stays,
         /// and it throws `error`. So a transaction can compare, swap and end in one exchange.

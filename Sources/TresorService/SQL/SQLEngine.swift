@@ -21,8 +21,8 @@
         ///   write-ahead log as soon as nobody reads; PostgreSQL does not overwrite.
         /// - Throws: the error of the body; `TresorError.busy` if a lock was held for 5 seconds or others came between
         ///   3 times; `TresorError.store(_:)` with `full` for a full disk, and with other faults for anything else. After
-        ///   a connection that broke during the commit nobody knows whether it happened: that is `inputOutput`, and
-        ///   never success.
+        ///   a connection that broke during the commit, or a commit that took too long, nobody knows whether it happened:
+        ///   that is `inputOutput`, and never success.
         func write<Value: Sendable>(
             erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value
@@ -120,5 +120,13 @@
     package enum SQLDialect: Sendable {
         case sqlite
         case postgres
+
+        /// The statements with which a transaction begins that takes longer than a request may.
+        var liftingLimits: [SQL] {
+            switch self {
+            case .sqlite: []
+            case .postgres: [.liftingLimits]
+            }
+        }
     }
 #endif

@@ -23,10 +23,11 @@
             try await engine.write { (transaction) throws(TresorError) in
                 if dialect == .postgres {
                     // Large tables take longer than a request may, and another process may be doing the same.
-                    _ = try transaction.run([
-                        SQL("SET LOCAL statement_timeout = 0"), SQL("SET LOCAL lock_timeout = 60000"),
-                        SQL("SELECT 1 FROM pg_advisory_xact_lock(6076296386)"),
-                    ])
+                    _ = try transaction.run(
+                        dialect.liftingLimits + [
+                            SQL("SET LOCAL lock_timeout = 60000"),
+                            SQL("SELECT 1 FROM pg_advisory_xact_lock(6076296386)"),
+                        ])
                 }
                 _ = try transaction.run([
                     SQL(

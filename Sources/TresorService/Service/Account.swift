@@ -62,12 +62,13 @@
         /// Whether the operator decides about the next card.
         var awaitsOperator: Bool { awaited.map { $0.hash == nil } ?? false }
 
-        /// The statement that makes an account await a card, if its chain ends before that, and no later one is awaited.
+        /// The statement that makes an account await a card, if its chain ends before that, and no later one is awaited. Of
+        /// two with one number the first was never put: its transaction failed behind the record.
         static func awaiting(_ card: Hash256, generation: UInt32, of user: UserID) -> SQL {
             SQL(
                 """
                 UPDATE accounts SET awaited = $2, awaited_card = $3
-                WHERE account = $1 AND generation < $2 AND (awaited IS NULL OR awaited < $2)
+                WHERE account = $1 AND generation < $2 AND (awaited IS NULL OR awaited <= $2)
                 """, [.digest(user.digest), .integer(Int64(generation)), .digest(card)])
         }
 

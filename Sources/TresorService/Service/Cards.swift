@@ -56,8 +56,7 @@
                 try await Offers(context: context).put(chain)
                 throw .waiting
             }
-            let settings = context.settings
-            return try await context.change(for: caller) { (transaction) throws(TresorError) in
+            return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
                 let found = try transaction.run(Account.chain(of: caller.user, .active ... .active))
                 guard let present = try found.first?.bytes(0) else { throw .noAccess }
                 if present == request.chain { return OutcomeAnswer(.done) }
@@ -68,7 +67,7 @@
                 let former = try CardClaim(newestIn: present)
                 let changed = try transaction.run([Account.replacement(by: chain, after: former.generation)])
                 guard changed == [1] else { return OutcomeAnswer(.conflict) }
-                try settings.note([Revocation(renewalTo: chain)])
+                revoked.append(Revocation(renewalTo: chain))
                 return OutcomeAnswer(.done)
             }
         }

@@ -173,7 +173,9 @@
                 try Self.statements(entries, wraps, state) + Self.counting(entries, wraps, in: tresor, at: now)
                 + named
             let byteCount = size + wraps.reduce(entries.reduce(0) { $0 + $1.count }) { $0 + $1.bytes.count }
+            let dialect = context.engine.dialect
             let isTaken = try await context.engine.write { (transaction) throws(TresorError) in
+                _ = try transaction.run(dialect.liftingLimits)
                 let inserted = try transaction.run([
                     SQL(
                         """

@@ -66,16 +66,15 @@
         /// - Throws: ``TresorError/noAccess`` for a user who does not wait; ``TresorError/unverified`` for another card
         ///   than the one that the operator was shown; ``TresorError/busy`` if it changes in between.
         func admit(_ request: AdmitRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let settings = context.settings
-            return try await context.change(for: caller) { (transaction) throws(TresorError) in
+            try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
                 let user = SQLValue.digest(request.user.digest)
                 let found = try transaction.rows(of: [
                     SQL("SELECT state, chain, invitation FROM accounts WHERE account = $1", [user]),
                     Offers.search(request.user),
                 ])
                 if let offered = try found[1].first?.bytes(0) {
-                    let revoked = try Offers.decide(offered, by: request, in: transaction)
-                    try settings.note(revoked.map { [$0] } ?? [])
+                    let renewal = try Offers.decide(offered, by: request, in: transaction)
+                    if let renewal { revoked.append(renewal) }
                     return DoneAnswer()
                 }
                 guard let row = found[0].first else { throw .noAccess }
@@ -99,7 +98,7 @@
                         SQL("DELETE FROM invitations WHERE account = $1", [user]),
                     ]
                 guard try transaction.run(changed).first == 1 else { throw .busy }
-                if !request.isAdmitted, try !row.isNull(2) { try settings.note([.invitation(try row.digest(2))]) }
+                if !request.isAdmitted, try !row.isNull(2) { revoked.append(.invitation(try row.digest(2))) }
                 return DoneAnswer()
             }
         }

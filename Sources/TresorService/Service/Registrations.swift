@@ -24,8 +24,9 @@
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
             let desk = Desk(settings: context.settings, now: context.now)
-            return try await context.change(for: caller) { (transaction) throws(TresorError) in
-                RegisterAnswer(state: try desk.register(chain, invitation, in: transaction), evaluated: [])
+            return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
+                let state = try desk.register(chain, invitation, in: transaction, &revoked)
+                return RegisterAnswer(state: state, evaluated: [])
             }
         }
 
@@ -41,8 +42,8 @@
                 throw .altered
             }
             let desk = Desk(settings: context.settings, now: context.now)
-            return try await context.change(for: caller) { (transaction) throws(TresorError) in
-                FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction))
+            return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
+                FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction, &revoked))
             }
         }
 
@@ -66,22 +67,24 @@
 
         /// Ends all sessions of the caller: the next era of their account begins.
         func endSessions(_ request: EndSessionsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let settings = context.settings
-            return try await context.change(for: caller) { (transaction) throws(TresorError) in
+            try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
                 let eras = try Account.nextEras(
                     SQL("SELECT account, era FROM accounts WHERE account = $1", [.digest(caller.user.digest)]),
                     in: transaction)
                 _ = try transaction.run(eras.map { Account.beginning($0.era, of: $0.user) })
-                try settings.note(eras.map { .sessions($0.user, until: $0.era) })
+                revoked += eras.map { Revocation.sessions($0.user, until: $0.era) }
                 return DoneAnswer()
             }
         }
 
         func sweep() async throws(TresorError) {
             let now = context.now
-            _ = try await context.engine.write(
-                [SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])]
-                    + Desk.lapsing(at: now))
+            try await context.engine.write { (transaction) throws(TresorError) in
+                _ = try transaction.run([
+                    SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])
+                ])
+                try Desk.dropLapsed(at: now, in: transaction)
+            }
             while try await context.engine.write([RequestKey.dropping(before: now)]) != [0] {
                 try Cancellation.check()
             }
@@ -103,11 +106,12 @@
         }
 
         func register(
-            _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction
+            _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction,
+            _ revoked: inout [Revocation]
         ) throws(TresorError) -> AccountState {
-            _ = try transaction.run(Self.lapsing(at: now))
+            try Self.dropLapsed(at: now, in: transaction)
             if let present = try find(chain.user, in: transaction) {
-                return try resume(present, chain, invitation, in: transaction)
+                return try resume(present, chain, invitation, in: transaction, &revoked)
             }
             if let invitation {
                 // Strangers who take the handle, or fill the list of open cases, do not stop the people whom the
@@ -127,7 +131,8 @@
 
         /// Resumes a case, or finds an account.
         private func resume(
-            _ present: Case, _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction
+            _ present: Case, _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction,
+            _ revoked: inout [Revocation]
         ) throws(TresorError) -> AccountState {
             guard present.state != .closed else { throw .noAccess }
             if chain.bytes != present.chain {
@@ -135,7 +140,7 @@
                 guard present.state < .active, chain.extends(former) else { throw .unverified }
                 let changed = try transaction.run([Account.replacement(by: chain, after: former.newest.generation)])
                 guard changed == [1] else { throw .busy }
-                try settings.note([Revocation(renewalTo: chain)])
+                revoked.append(Revocation(renewalTo: chain))
             }
             guard let invitation, !present.isInvited, present.state < .active else { return present.state }
             try take(invitation, for: chain.user, in: transaction)
@@ -146,12 +151,13 @@
                     [.digest(chain.user.digest), .digest(invitation), .integer(Int64(state.rawValue))])
             ])
             // Before state 2 the case may lapse, and then the invitation is good again.
-            if present.state == .complete { try settings.note([.invitation(invitation)]) }
+            if present.state == .complete { revoked.append(.invitation(invitation)) }
             return state
         }
 
         func finish(
-            _ request: FinishRequest, of user: UserID, in transaction: any SQLTransaction
+            _ request: FinishRequest, of user: UserID, in transaction: any SQLTransaction,
+            _ revoked: inout [Revocation]
         ) throws(TresorError) -> AccountState {
             guard let present = try find(user, in: transaction) else { throw .noAccess }
             try request.statement.verify(by: try CardChain(present.chain, knowing: present.chain))
@@ -166,7 +172,7 @@
                     [.digest(user.digest), .integer(Int64(state.rawValue)), .bytes(request.statement.bytes)])
             ])
             guard changed == [1] else { throw .busy }
-            try settings.note(present.invitation.map { [.invitation($0)] } ?? [])
+            if let invitation = present.invitation { revoked.append(.invitation(invitation)) }
             return state
         }
 
@@ -178,12 +184,16 @@
             }
         }
 
+        /// Finds the case of a user, and holds it: neither the operator nor a copy of the request changes it until the
+        /// end.
         private func find(_ user: UserID, in transaction: any SQLTransaction) throws(TresorError) -> Case? {
-            let found = try transaction.run(
+            let found = try transaction.rows(of: [
+                Account.holding(user),
                 SQL(
                     "SELECT state, chain, statement, invitation FROM accounts WHERE account = $1",
-                    [.digest(user.digest)]))
-            guard let row = found.first else { return nil }
+                    [.digest(user.digest)]),
+            ])
+            guard let row = found[1].first else { return nil }
             return Case(
                 state: try AccountState(column: row.number(0)), chain: try row.bytes(1),
                 statement: try row.isNull(2) ? [] : try row.bytes(2),
@@ -205,23 +215,23 @@
             guard taken == [1] else { throw .noAccess }
         }
 
-        /// The statements that free the handles and the invitations of cases that were only asked for, and the handles
-        /// of those without an invitation for which the operator decided nothing.
-        static func lapsing(at now: UInt64) -> [SQL] {
+        /// Frees the handles and the invitations of cases that were only asked for, and the handles of those without an
+        /// invitation for which the operator decided nothing.
+        ///
+        /// An invitation is free when its case has gone, and not before: the case may just be ending well.
+        static func dropLapsed(at now: UInt64, in transaction: any SQLTransaction) throws(TresorError) {
             let asked = now - min(now, Registrations.lapse)
             let complete = now - min(now, Registrations.longLapse)
-            return [
-                SQL(
-                    """
-                    UPDATE invitations SET account = NULL
-                    WHERE account IN (SELECT account FROM accounts WHERE state = 1 AND asked < $1)
-                    """,
-                    [.number(asked)]),
-                SQL("DELETE FROM accounts WHERE state = 1 AND asked < $1", [.number(asked)]),
+            let dropped = try transaction.rows(of: [
+                SQL("DELETE FROM accounts WHERE state = 1 AND asked < $1 RETURNING invitation", [.number(asked)]),
                 SQL(
                     "DELETE FROM accounts WHERE state = 2 AND asked < $1 AND invitation IS NULL",
                     [.number(complete)]),
-            ]
+            ])
+            let freed = try dropped[0].map { (row) throws(TresorError) in try row.value(0) }.filter { $0 != .null }
+            guard !freed.isEmpty else { return }
+            _ = try transaction.run(
+                freed.map { SQL("UPDATE invitations SET account = NULL WHERE hash = $1", [$0]) })
         }
     }
 #endif

@@ -10,8 +10,8 @@
 
         /// Takes out of the database what was revoked. Nothing changes in one that is not older.
         func apply(_ revocations: [Revocation]) async throws(TresorError) {
-            let statements = revocations.flatMap(\.statements)
-            guard !statements.isEmpty else { return }
+            guard !revocations.isEmpty else { return }
+            let statements = context.engine.dialect.liftingLimits + revocations.flatMap(\.statements)
             try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
                 _ = try transaction.run(statements)
             }
@@ -26,8 +26,7 @@
             let dialect = context.engine.dialect
             let `operator` = context.settings.operator
             try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
-                // This takes longer than a request may.
-                if dialect == .postgres { _ = try transaction.run([SQL("SET LOCAL statement_timeout = 0")]) }
+                _ = try transaction.run(dialect.liftingLimits)
                 if let chain { try Self.replace(by: chain, of: `operator`, transaction) }
                 _ = try transaction.run([
                     SQL("DELETE FROM server_shares"), SQL("DELETE FROM invitations"),

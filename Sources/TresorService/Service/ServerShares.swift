@@ -64,15 +64,13 @@
         /// - Throws: ``TresorError/noAccess``.
         func delete(_ request: DeleteServerSharesRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             if let device = caller.device { guard request.devices == [device] else { throw .noAccess } }
-            let settings = context.settings
-            return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
+            return try await context.revoke(for: caller, erasing: true) { (transaction, revoked) throws(TresorError) in
                 let found = try transaction.rows(of: [
                     Account.holding(caller.user),
                     SQL(
                         "SELECT device, device_key FROM server_shares WHERE account = $1",
                         [.digest(caller.user.digest)]),
                 ])
-                var revoked: [Revocation] = []
                 for row in found[1] {
                     let device = try row.bytes(0)
                     guard request.devices.isEmpty || request.devices.contains(where: { $0.bytes == device }) else {
@@ -81,7 +79,6 @@
                     revoked.append(.device(caller.user, key: try row.digest(1)))
                 }
                 _ = try transaction.run(Self.deletion(of: request.devices, of: caller.user))
-                try settings.note(revoked)
                 return DoneAnswer()
             }
         }

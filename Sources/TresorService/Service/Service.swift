@@ -59,8 +59,16 @@
         /// Ends all waits. Requests that run come to their end.
         package func shutDown() {
             context.news.close()
+            context.sweeps.close()
             hints.cancel()
         }
+
+        /// When ``sweep()`` is due: whenever ``askForSweep()`` was called, or something was deleted that is more than a
+        /// request should wait for. One task of a process iterates over it, so that one sweep runs at a time.
+        package var dueSweeps: AsyncStream<Void> { context.sweeps.stream }
+
+        /// Makes a sweep due.
+        package func askForSweep() { context.sweeps.ask() }
 
         /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended, blobs
         /// that no entry names, and what lies behind tombstones. A step that fails ends no other one.

@@ -15,6 +15,7 @@
         let news: NewsBoard
         let limits: RateLimits
         let usage: UsageCache
+        let sweeps: SweepRequests
 
         init(engine: any SQLEngine, settings: ServiceSettings) throws(TresorError) {
             self.engine = engine
@@ -23,8 +24,9 @@
             news = NewsBoard()
             limits = RateLimits(clock: settings.steadyClock)
             work = WorkApart(limits: limits)
-            states = StateCache(engine: engine, work: work)
+            states = StateCache(engine: engine, work: work, greatestCost: settings.stateByteCount)
             usage = UsageCache(engine: engine)
+            sweeps = SweepRequests()
         }
 
         /// The time in seconds since 1970.
@@ -51,12 +53,25 @@
             for caller: Caller, erasing: Bool = false,
             _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Answer
         ) async throws(TresorError) -> Answer {
+            try await revoke(for: caller, erasing: erasing) { (transaction, _) throws(TresorError) in
+                try body(transaction)
+            }
+        }
+
+        /// Runs a change, as ``change(for:erasing:_:)`` does, and writes down what it revokes: after the last check, so that
+        /// no request that is refused stands there, and before the commit.
+        func revoke<Answer: ServiceMessage>(
+            for caller: Caller, erasing: Bool = false,
+            _ body: @escaping @Sendable (any SQLTransaction, inout [Revocation]) throws(TresorError) -> Answer
+        ) async throws(TresorError) -> Answer {
             let request = caller.request
             let now = now
-            return try await engine.write(erasing: erasing) { (transaction) throws(TresorError) in
-                let answer = try body(transaction)
+            return try await engine.write(erasing: erasing) { [settings] (transaction) throws(TresorError) in
+                var revoked: [Revocation] = []
+                let answer = try body(transaction, &revoked)
                 if (answer as? OutcomeAnswer)?.outcome == .conflict { return answer }
                 guard try transaction.run([request.keeping(answer.bytes, at: now)]) == [1] else { throw .busy }
+                try settings.note(revoked)
                 return answer
             }
         }

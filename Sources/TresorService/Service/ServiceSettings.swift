@@ -18,6 +18,8 @@
         package var clock: @Sendable () -> UInt64
         /// The clock by which limits fill again, which nobody sets.
         package var steadyClock: @Sendable () -> ContinuousClock.Instant = { .now }
+        /// The memory that the states of logs may take, in bytes. That of one log takes at most half.
+        package var stateByteCount = StateCache.memoryByteCount
         /// Where revocations are written down; `nil` for nowhere.
         package var revocations: (any RevocationLog)?
 

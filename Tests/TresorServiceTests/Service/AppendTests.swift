@@ -52,6 +52,29 @@
             #expect(statuses.first == 200 && statuses.last == 429)
         }
 
+        /// The state of a log leaves room for others, and still nobody keeps access that an owner takes away.
+        @Test func A231_aLogWhoseStateIsFullTakesOnlyTheEndOfAccess() async throws {
+            let house = try await Household(Bench())
+            let cost = HeldMemory.byteCount(of: try await house.state())
+            let small = try await house.bench.anotherService { $0.stateByteCount = 2 * cost }
+            let owner = try house.signer(house.owner).at(small)
+            let before = try await house.bench.rows().prefix(4)
+            // First with a state that is read, and then with one in memory.
+            for _ in 0..<2 {
+                let request = try await house.request(.additive(.sample), by: house.owner)
+                #expect(try await owner.reply(request).status == 507)
+            }
+            #expect(try await house.bench.rows().prefix(4) == before)
+            let (epoch, wraps) = try await house.epoch(leavingOut: [house.reader.user])
+            let removal = try await house.request(
+                .remove(RemoveBody(principals: [.user(house.reader.user)], epoch: epoch)), by: house.owner,
+                wraps: wraps, removing: [house.reader.user])
+            #expect(try await owner.ask(removal).outcome == .done)
+            let request = try await house.request(.additive(.sample), by: house.owner)
+            #expect(try await owner.reply(request).status == 507)
+            #expect(try await house.signer(house.owner).ask(request).outcome == .done)
+        }
+
         @Test func A127_nothingIsWrittenBeforeEveryCheckHasPassed() async throws {
             let house = try await Household(Bench())
             let owner = try house.signer(house.owner)
@@ -256,6 +279,48 @@
                 removing: [])
             #expect(try await other.ask(request).outcome == .done)
             #expect(try await bench.service.check().isClean)
+        }
+
+        /// A standby takes over that lacks the last entries. What a process has in memory is then of another history.
+        @Test func aLogGoesOnAfterAFailoverThatMadeItShorter() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let other = try await bench.anotherService()
+            let founding = try anna.founding()
+            _ = try await anna.ask(founding)
+            var entries = [founding.entry]
+            func append(to service: Service) async throws {
+                bench.clock.now += 1
+                let entry = try Entry(
+                    tresor: founding.tresor, sequence: UInt64(entries.count),
+                    previous: try Entry(#require(entries.last)).hash(), author: anna.identity,
+                    time: bench.clock.now, body: .additive(.sample))
+                let request = AppendRequest(
+                    tresor: entry.tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes,
+                    wraps: [], removing: [])
+                #expect(try await anna.at(service).ask(request).outcome == .done)
+                entries.append(entry.bytes)
+            }
+            func takeOver(after count: Int) async throws {
+                entries.removeLast(entries.count - count)
+                _ = try await bench.engine.write([
+                    SQL("DELETE FROM entries WHERE sequence >= $1", [.integer(Int64(count))]),
+                    SQL(
+                        "UPDATE tresors SET count = $1, head = $2",
+                        [.integer(Int64(count)), .digest(try Entry(#require(entries.last)).hash())]),
+                ])
+            }
+            try await append(to: bench.service)
+            try await takeOver(after: 1)
+            // The state of this process is longer than the log.
+            try await append(to: bench.service)
+            try await takeOver(after: 1)
+            // The log grows elsewhere: past that state, and to its length.
+            for _ in 0..<2 { try await append(to: other) }
+            try await append(to: bench.service)
+            try await takeOver(after: 3)
+            try await append(to: other)
+            try await append(to: bench.service)
         }
     }
 #endif

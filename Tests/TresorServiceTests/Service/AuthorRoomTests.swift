@@ -158,6 +158,7 @@
                 #expect(try await anna.reply(DeleteTresorRequest(tresor: founding.tresor)).status == 200)
             }
             #expect(try await anna.reply(try anna.founding()).status == 507)
+            try await bench.service.sweep()
             let account = try await anna.ask(AccountRequest())
             #expect(account.tresors == 2 && account.bytes == 0)
         }
@@ -171,8 +172,16 @@
                 (0..<UInt32(130)).map {
                     Blobs.storing([1], as: $0, of: .zero, by: house.owner.user, in: house.tresor)
                 })
-            let before = engine.count
+            let entries = try await house.bench.rows()[1]
             #expect(try await owner.reply(DeleteTresorRequest(tresor: house.tresor)).status == 200)
+            // The answer waits for the tombstone alone, and a sweep is due.
+            #expect(try await house.bench.rows()[1] == entries)
+            service.shutDown()
+            var dueCount = 0
+            for await _ in service.dueSweeps { dueCount += 1 }
+            #expect(dueCount == 1)
+            let before = engine.count
+            try await service.sweep()
             // Blobs alone go in three parts, and each table is looked at until nothing is left.
             #expect(engine.count - before > 12)
             try await expectErased(house)
@@ -191,6 +200,17 @@
             #expect(try await house.signer(house.owner).ask(AccountRequest()).bytes == 0)
         }
 
+        /// However many there are, one sweep after a start ends all of them.
+        @Test func allDeletionsThatWereInterruptedAreEnded() async throws {
+            let bench = try await Bench()
+            _ = try await bench.engine.write(
+                (UInt8(1)...33).map {
+                    SQL("INSERT INTO deletions (tresor) VALUES ($1)", [.bytes([UInt8](repeating: $0, count: 32))])
+                })
+            try await bench.service.sweep()
+            #expect(try await bench.rows()[13].isEmpty)
+        }
+
         /// What another process deletes at the same time looks like nothing, unless one waits for the other.
         @Test func whatLiesBehindATombstoneIsErasedByOneProcessAtATime() async throws {
             let house = try await Household(Bench())
@@ -204,6 +224,7 @@
                 })
             let owner = try house.signer(house.owner).at(service)
             #expect(try await owner.reply(DeleteTresorRequest(tresor: house.tresor)).status == 200)
+            try await service.sweep()
             let texts = engine.takeTexts()
             for table in ["wraps", "blobs", "entries", "blob_names", "blob_orphans", "authors", "states"] {
                 let places = texts.indices.filter { texts[$0].hasPrefix("DELETE FROM \(table) ") }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Synchronization
     import TresorCore
     import TresorCrypto
     import TresorTesting
@@ -95,6 +96,15 @@
                 InviteRequest(hash: try invitation.hash(), label: .empty, until: bench.clock.now + 1_000))
             return invitation
         }
+    }
+
+    /// Revocations that are written down in memory.
+    final class NotedRevocations: RevocationLog {
+        private let revocations = Mutex<[Revocation]>([])
+
+        var list: [Revocation] { revocations.withLock { $0 } }
+
+        func append(_ revocation: Revocation) { revocations.withLock { $0.append(revocation) } }
     }
 
     extension Signer {

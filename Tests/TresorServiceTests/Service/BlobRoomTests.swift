@@ -142,6 +142,9 @@
             try await put()
             let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
             _ = try await house.signer(house.owner).at(service).ask(deletion)
+            // The answer waits for one portion.
+            #expect(try await house.bench.rows()[9].count == 130 - 64)
+            try await service.sweep()
             try await expectPortions()
             try await put()
             house.bench.clock.now += Blobs.lapse + 1

@@ -226,6 +226,7 @@
             let commit = try await Commit(in: house, by: house.owner)
             #expect(try await owner.ask(commit.request).outcome == .done)
             _ = try await owner.ask(DeleteTresorRequest(tresor: house.tresor))
+            try await house.bench.service.sweep()
             #expect(
                 try await owner.reply(BlobsRequest(tresor: house.tresor, hashes: [commit.pack.hash])) == .forbidden)
             let rows = try await house.bench.engine.read(SQL("SELECT hash FROM blobs"))

@@ -84,11 +84,11 @@
             let service = try Service(engine: engine, settings: bench.settings)
             func expectHeld(_ user: UserID, source: SourceLocation = #_sourceLocation) throws {
                 let texts = engine.takeTexts()
-                let holding = try #require(
-                    texts.firstIndex(of: Account.holding(user).text), "\(texts)", sourceLocation: source)
                 let counting = try #require(
                     texts.firstIndex { $0.contains("count(*)") }, "\(texts)", sourceLocation: source)
-                #expect(holding < counting, sourceLocation: source)
+                #expect(
+                    counting > 0 && texts[counting - 1] == Account.holding(user).text, "\(texts)",
+                    sourceLocation: source)
             }
             let anna = try bench.stranger("anna")
             let speaking = Signer(service: service, clock: bench.clock, identity: anna.identity, key: anna.key)
@@ -101,6 +101,83 @@
             try expectHeld(admin.user)
             _ = try await admin.ask(PutServerShareRequest(DeviceShare(user: admin.user)))
             try expectHeld(admin.user)
+        }
+
+        private static func invite(_ bench: Bench) async throws -> Invitation {
+            let invitation = try Invitation()
+            _ = try await bench.admin.ask(
+                InviteRequest(
+                    hash: try invitation.hash(), label: .empty, until: bench.clock.now + Invitation.duration))
+            return invitation
+        }
+
+        /// An operator admits somebody whose request with an invitation is under way: before its row is held, or after it.
+        @Test func A251_aRegistrationTakesNoAdmissionBack() async throws {
+            let bench = try await Bench(.closed)
+            let anna = try bench.stranger("anna")
+            _ = try await anna.ask(anna.registration())
+            #expect(try await anna.ask(anna.finishing()).state == .complete)
+            let invitation = try await Self.invite(bench)
+            let engine = MeddlingEngine(bench.engine)
+            let slow = try Service(engine: engine, settings: bench.settings)
+            let request = anna.registration(invitation: invitation)
+            var isAdmitted = false
+            if EngineKind.current == .postgres {
+                let pause = engine.pause(behind: "SELECT state, chain, statement, invitation FROM accounts")
+                let registering = Task { try await anna.at(slow).reply(request).status }
+                try await pause.reach()
+                // Who finds the row held does not wait here, and comes later.
+                isAdmitted =
+                    try await bench.engine.write([
+                        SQL(
+                            """
+                            UPDATE accounts SET state = 3 WHERE account IN
+                            (SELECT account FROM accounts WHERE account = $1 FOR UPDATE SKIP LOCKED)
+                            """, [.digest(anna.user.digest)])
+                    ]) == [1]
+                pause.end()
+                #expect(try await registering.value == 200)
+            } else {
+                #expect(try await anna.at(slow).reply(request).status == 200)
+            }
+            if !isAdmitted {
+                let card = anna.identity.chain.newest.hash
+                _ = try await bench.admin.ask(AdmitRequest(user: anna.user, card: card, isAdmitted: true))
+            }
+            #expect(try await anna.ask(AccountRequest()).state == .active)
+        }
+
+        /// Somebody finishes late with an invitation that another one brings at the same time.
+        @Test func A251_anInvitationAdmitsOnePerson() async throws {
+            let bench = try await Bench(.byInvitation)
+            let invitation = try await Self.invite(bench)
+            let early = try bench.stranger("anna")
+            _ = try await early.ask(early.registration(invitation: invitation))
+            bench.clock.now += Registrations.lapse + 1
+            let (anna, bert) = (try bench.signer(early.identity), try bench.stranger("bert"))
+            let engine = MeddlingEngine(bench.engine)
+            let slow = try Service(engine: engine, settings: bench.settings)
+            let finish = try anna.finishing()
+            let request = bert.registration(invitation: invitation)
+            if EngineKind.current == .postgres {
+                let pause = engine.pause(behind: "UPDATE accounts SET state = $2, statement")
+                let finishing = Task { try await anna.at(slow).ask(finish).state }
+                try await pause.reach()
+                let registering = Task { try await bert.reply(request) }
+                let waiting = SQL(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock'
+                    """)
+                while try await bench.engine.read(waiting).first?.integer(0) == 0 { await Task.yield() }
+                pause.end()
+                #expect(try await finishing.value == .active)
+                #expect(try await registering.value == .forbidden)
+            } else {
+                #expect(try await anna.at(slow).ask(finish).state == .active)
+                #expect(try await bert.reply(request) == .forbidden)
+            }
+            #expect(try await bert.reply(AccountRequest()) == .unauthorized)
         }
     }
 #endif

@@ -24,6 +24,7 @@
                 try await owner.reply(EntriesRequest(tresor: house.tresor, first: 0, limit: 1)) == .forbidden)
             #expect(try await owner.reply(genesis) == .forbidden)
             #expect(try await owner.ask(TresorsRequest(after: .zero)).tresors.isEmpty)
+            try await house.bench.service.sweep()
             let rows = try await house.bench.rows()
             #expect(rows[0].count == 1 && rows[1].isEmpty && rows[2].isEmpty && rows[3].isEmpty)
         }

@@ -65,6 +65,58 @@
             #expect(try await next.publish(after: anna).status == 200)
         }
 
+        /// The first of two cards with one number was written down, and then its transaction failed.
+        @Test func A237_theLastOfTwoCardsIsAwaited() async throws {
+            let noting = try await NotingBench()
+            let former = try await noting.person("anna")
+            let first = try noting.renewed(former)
+            noting.bench.clock.now += 1
+            let second = try noting.renewed(former)
+            let next = try noting.renewed(second)
+            let service = try await noting.restart()
+            let revocations = [first, second].map { Revocation(renewalTo: $0.identity.chain) }
+            // Each start reads all of them.
+            for _ in 0..<2 { try await service.apply(revocations) }
+            #expect(try await first.at(service).publish(after: former) == .unauthorized)
+            #expect(try await second.at(service).publish(after: former).status == 200)
+            // A higher number comes before a lower one, wherever it stands.
+            _ = try await noting.bench.engine.write([
+                Account.replacement(by: former.identity.chain, after: 1)
+            ])
+            try await service.apply([Revocation(renewalTo: next.identity.chain)] + revocations)
+            #expect(try await second.at(service).publish(after: former) == .unauthorized)
+            #expect(try await next.at(service).publish(after: former).status == 200)
+        }
+
+        /// Nothing is written down for a request that is refused behind its change.
+        @Test func A237_whatIsRefusedIsNotWrittenDown() async throws {
+            let bench = try await Bench(.closed)
+            let noted = NotedRevocations()
+            let anna = try bench.stranger("anna")
+            _ = try await anna.ask(anna.registration())
+            _ = try await anna.ask(anna.finishing())
+            let renewed = try bench.signer(try anna.identity.renewCard(time: bench.clock.now).identity)
+            let rows = try await bench.rows()
+            let service = try await bench.anotherService { $0.revocations = noted }
+            let unknown = try Invitation()
+            #expect(
+                try await renewed.at(service).reply(renewed.registration(invitation: unknown)) == .forbidden)
+            #expect(try await bench.rows() == rows)
+            #expect(noted.list.isEmpty)
+            #expect(try await renewed.at(service).reply(renewed.registration()).status == 200)
+            #expect(noted.list == [Revocation(renewalTo: renewed.identity.chain)])
+            // A copy of a request was answered in the meantime.
+            let engine = MeddlingEngine(bench.engine)
+            var settings = bench.settings
+            settings.revocations = noted
+            let slow = try Service(engine: engine, settings: settings)
+            let admin = try bench.admin
+            let call = try admin.call(EndSessionsRequest())
+            engine.beforeNextWrite { _ = await service.answer(call) }
+            #expect(await slow.answer(call) == ServiceReply(DoneAnswer()))
+            #expect(noted.list.count == 2)
+        }
+
         @Test func A237_endedSessionsStayEnded() async throws {
             let noting = try await NotingBench()
             let anna = try await noting.person("anna")

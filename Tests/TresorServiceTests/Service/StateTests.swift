@@ -87,15 +87,19 @@
                     "INSERT INTO states (tresor, count, part, state) VALUES ($1, $2, 1, $3)",
                     [.digest(house.tresor.digest), .number(state.entryCount + 1), .bytes([1])])
             ])
+            let counting = CountingEngine(engine)
             let read = try await Works().work.turn(of: [1]) { (turn) async throws(TresorError) in
-                try await snapshots.state(of: house.tresor, in: turn)
+                try await Snapshots(engine: counting).state(of: house.tresor, in: turn)
             }
             let found = try #require(read)
+            // One part lies in memory beside what was read, however many there are.
+            #expect(counting.count == 1 + rows)
             #expect(Snapshots.bytes(of: found) == bytes)
             try await snapshots.write(bytes, of: house.tresor, count: state.entryCount + 2)
             #expect(try await house.bench.rows()[4].count == rows)
             // A tresor that was deleted has none.
             _ = try await house.signer(house.owner).ask(DeleteTresorRequest(tresor: house.tresor))
+            try await house.bench.service.sweep()
             await #expect(throws: TresorError.noAccess) {
                 try await snapshots.write(bytes, of: house.tresor, count: state.entryCount)
             }

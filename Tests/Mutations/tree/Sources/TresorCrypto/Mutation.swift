@@ -332,6 +332,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case paidWork
     /// That the statements of a change count as work.
     case paidStatements
+    /// That the state of one log takes at most half of the memory.
+    case boundedState
     /// That a state that does not fit evicts none.
     case fittingState
     /// That all cards of a chain are counted.

@@ -222,6 +222,13 @@
             try await Self.expectReal(without: .paidStatements) {
                 try await Household(Bench()).removals() == [Int](repeating: 200, count: 10)
             }
+            try await Self.expectReal(without: .boundedState) {
+                let house = try await Household(Bench())
+                let cost = HeldMemory.byteCount(of: try await house.state())
+                let small = try await house.bench.anotherService { $0.stateByteCount = 2 * cost }
+                let request = try await house.request(.additive(.sample), by: house.owner)
+                return try await house.signer(house.owner).at(small).reply(request).status == 200
+            }
             try await Self.expectReal(without: .fittingState) {
                 let house = try await Household(Bench())
                 let small = try await house.state()
@@ -238,6 +245,7 @@
                 let service = try Service(engine: engine, settings: house.bench.settings)
                 let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
                 _ = try await house.signer(house.owner).at(service).ask(deletion)
+                try await service.sweep()
                 return engine.takeTexts().filter { $0.hasPrefix("DELETE FROM blobs ") }.count == 1
             }
             try await Self.expectReal(without: .wholeParts) {

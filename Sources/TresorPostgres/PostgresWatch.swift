@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Synchronization
+
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Glibc
+    #endif
+
+    /// The wait of a connection for its server, which another thread can end.
+    ///
+    /// PostgreSQL limits statements and locks, but no commit: one that waits for a standby or for a disk has no end.
+    final class PostgresWatch: Sendable {
+        /// The time that an exchange may take. It may have several statements, with 5 seconds each.
+        static let limit: Duration = .seconds(20)
+
+        private struct Wait {
+            let socket: Int32
+            let start: ContinuousClock.Instant
+            var isEnded = false
+        }
+
+        private let wait = Mutex<Wait?>(nil)
+
+        /// Begins a wait. The socket stays open until ``end()``.
+        func begin(on socket: Int32) { wait.withLock { $0 = Wait(socket: socket, start: .now) } }
+
+        /// Ends the wait.
+        ///
+        /// - Returns: whether it took too long, so that its connection was broken.
+        func end() -> Bool {
+            wait.withLock { wait in
+                defer { wait = nil }
+                return wait?.isEnded ?? false
+            }
+        }
+
+        /// Breaks the connection of a wait that began before a time. libpq then finds that its server has gone.
+        func endWait(begunBefore time: ContinuousClock.Instant) {
+            wait.withLock { wait in
+                guard let late = wait, late.start < time, !late.isEnded else { return }
+                wait?.isEnded = true
+                _ = shutdown(late.socket, Int32(SHUT_RDWR))
+            }
+        }
+    }
+#endif
