@@ -28,15 +28,14 @@ struct RecordSync: Sendable {
                 // Packs of an earlier membership go; a wrap that waits stays.
                 records.cache.view = nil
                 try await Cores.apart { () throws(TresorError) in
-                    try PackFiles(client, tresor).delete(upTo: state.head.sequence)
+                    try client.archive.forgetPacks(of: tresor, upTo: state.head.sequence)
                 }
                 throw .waiting
             }
             guard state.members[session.user] != nil else { return try await purge(state, report) }
             if records.cache.hasNotBegun { records.cache.begin(with: try await records.view(at: state).table) }
-            let own = try await settle(in: state, &report)
-            if !own.isEmpty { failures = max(0, failures - 1) }
-            try await pull(state, own: own, &report)
+            if try await settle(in: state, &report) { failures = max(0, failures - 1) }
+            try await pull(state, &report)
             let box = try await outbox.present()
             report.unsent = box.records.map(\.text)
             guard sending, !box.isEmpty else { return report }
@@ -71,38 +70,30 @@ struct RecordSync: Sendable {
 
     /// Finds out what became of the sent commit: whether its place is free, its own, or cannot be its own (step 2).
     ///
-    /// - Returns: the pack of the commit that turned out to be in the log.
-    private func settle(in state: LogState, _ report: inout SyncReport) async throws(TresorError) -> [UInt64: [UInt8]] {
-        guard let sent = try await outbox.present().sent, sent.entry.sequence <= state.entryCount else { return [:] }
+    /// - Returns: whether the commit turned out to be in the log.
+    private func settle(in state: LogState, _ report: inout SyncReport) async throws(TresorError) -> Bool {
+        guard let sent = try await outbox.present().sent, sent.entry.sequence <= state.entryCount else { return false }
         // Where its place is the next one, it is free if the log is the one for which the commit was made.
-        guard sent.entry.sequence < state.entryCount || state.head.hash != sent.entry.previous else { return [:] }
+        guard sent.entry.sequence < state.entryCount || state.head.hash != sent.entry.previous else { return false }
         let place = Head(sequence: sent.entry.sequence, hash: try sent.entry.hash())
         let isMine = state.contains(place)
-        if isMine {
-            // The pack is kept before the outbox lets go of it.
-            try await PackFiles(client, tresor).keep(
-                [place.sequence: sent.pack], in: place.sequence / KeptPacks.partCount)
-        }
+        // The pack is kept before the outbox lets go of it.
+        if isMine { try await PackFiles(client, tresor).keep([place.sequence: sent.pack]) }
         try await outbox.change { (outbox) throws(TresorError) in
             guard outbox.sent == sent else { return }
             if isMine { outbox.settle() } else { outbox.giveBack() }
         }
-        guard isMine else { return [:] }
+        guard isMine else { return false }
         report.sentCount += sent.items.count
         report.commits.append(place.sequence)
-        return [place.sequence: sent.pack]
+        return true
     }
 
     /// Fetches what is new (step 3).
-    private func pull(
-        _ state: LogState, own: [UInt64: [UInt8]], _ report: inout SyncReport
-    ) async throws(TresorError) {
-        let known = records.cache.view
-        let pull = RecordPull(session: session, state: state, own: own)
-        let isSame = known.map { $0.history == state.members[session.user]?.history && state.contains($0.state.head) }
-        let first = isSame == true ? known?.state.entryCount ?? 0 : 0
-        let came = try await pull.fetch(from: first, missing: Set(known?.table.missing.keys.map { $0 } ?? []))
-        report.receivedCount += came.count { own[$0] == nil }
+    private func pull(_ state: LogState, _ report: inout SyncReport) async throws(TresorError) {
+        let known = records.cache.view.flatMap { $0.isBegun(for: session.user, in: state) ? $0 : nil }
+        report.receivedCount += try await RecordPull(session: session, state: state).fetch(
+            from: known?.state.entryCount ?? 0, late: known?.missing ?? [])
         let view = try await records.view(at: state)
         report.note(view)
         records.cache.tell(view)
@@ -156,7 +147,7 @@ struct RecordSync: Sendable {
     private func purge(_ state: LogState, _ report: SyncReport) async throws(TresorError) -> SyncReport {
         records.cache.view = nil
         try await Cores.apart { () throws(TresorError) in
-            try PackFiles(client, tresor).delete(upTo: state.head.sequence)
+            try client.archive.forgetPacks(of: tresor, upTo: state.head.sequence)
             try client.archive.forgetAccess(to: tresor)
         }
         var report = report

@@ -302,12 +302,15 @@ import TresorTesting
         }
     }
 
-    @Test func everyPartIsDeletedUpToAnEntry() async throws {
+    @Test func aViewHoldsTheCommitsOfShownVersionsAlone() async throws {
         let devices = try await Devices(1)
-        let files = PackFiles(devices.sessions[0].client, devices.tresor)
-        for part: UInt64 in 0...2 { try await files.keep([part * KeptPacks.partCount: [1]], in: part) }
-        try files.delete(upTo: 2 * KeptPacks.partCount)
-        for part: UInt64 in 0...2 { #expect(devices.homes[0].read(.records(devices.tresor, part: part)) == nil) }
+        for text in ["one", "two", "three"] {
+            try await devices.records[0].put("plan", text.utf8)
+            try await devices.sync(0)
+        }
+        let view = try await devices.records[0].view()
+        #expect(Array(view.commits.keys) == [view.state.head.sequence])
+        #expect(try await devices.text(0, "plan") == "three")
     }
 
     @Test func theOutboxAndThePartsReadAsTheyWereWritten() async throws {
