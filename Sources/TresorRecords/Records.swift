@@ -139,8 +139,7 @@ extension Records {
         let outbox = try await outbox.present()
         let (view, name) = (try await view(), try Name(text: name))
         guard acceptingIncomplete || view.table.isComplete else { throw .store(.withheld) }
-        return try await Cores.apart { () throws(TresorError) in
-            let packs = PackReader(client: session.client, tresor: tresor)
+        return try await read { (packs) throws(TresorError) in
             if let item = outbox.item(of: name) {
                 let count = 1 + view.table.different(from: item).count
                 return try record(item, at: nil, in: view, versionCount: count)
@@ -157,8 +156,7 @@ extension Records {
     /// - Throws: the errors of ``get(_:acceptingIncomplete:)`` but ``TresorError/store(_:)`` for other records.
     @concurrent public func versions(of name: String) async throws(TresorError) -> [Record] {
         let (view, name) = (try await view(), try Name(text: name))
-        return try await Cores.apart { () throws(TresorError) in
-            let packs = PackReader(client: session.client, tresor: tresor)
+        return try await read { (packs) throws(TresorError) in
             let heads = view.table.different(of: name)
             var versions: [Record] = []
             for head in heads where !head.isDeletion {
@@ -166,6 +164,20 @@ extension Records {
                 versions.append(try record(item, at: head.revision, in: view, versionCount: heads.count))
             }
             return versions
+        }
+    }
+
+    /// Reads kept packs. If the home has lost one, the next pull asks for all that it lacks.
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (PackReader) throws(TresorError) -> Value
+    ) async throws(TresorError) -> Value {
+        do throws(TresorError) {
+            return try await Cores.apart { () throws(TresorError) in
+                try body(PackReader(client: session.client, tresor: tresor))
+            }
+        } catch {
+            if case .store = error { cache.view = nil }
+            throw error
         }
     }
 
@@ -264,12 +276,20 @@ extension Records {
         }
         if state.waiting[session.user] != nil { throw .waiting }
         guard state.members[session.user] != nil else { throw .noAccess }
+        try await checkFounder(of: state)
+        return try await view(at: state)
+    }
+
+    /// Checks that the founder was compared, now or before their keys were renewed.
+    ///
+    /// - Throws: ``TresorError/unverified``; the errors of the home.
+    func checkFounder(of state: LogState) async throws(TresorError) {
+        let trust = session.client.trust
         let isTrusted = try await Cores.apart { () throws(TresorError) in
-            if try client.trust.founderTrustBlocking(in: state).isVerified { return true }
-            return try client.trust.isKnownFromBefore(state)
+            if try trust.founderTrustBlocking(in: state).isVerified { return true }
+            return try trust.isKnownFromBefore(state)
         }
         guard isTrusted else { throw .unverified }
-        return try await view(at: state)
     }
 
     /// Returns the view at a state.

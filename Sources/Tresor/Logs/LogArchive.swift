@@ -95,17 +95,16 @@ package struct LogArchive: Sendable {
         }
     }
 
-    /// Deletes the snapshot of a tresor that this person is out of, and their own wraps of it.
+    /// Deletes the snapshot of a tresor that this person is out of, and their own wraps of it. To be called while nobody
+    /// else changes the home.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
+    /// - Throws: ``TresorError/failed(_:)``.
     package func forgetAccess(to tresor: TresorID) throws(TresorError) {
-        try home.exclusively { () throws(TresorError) in
-            try home.delete(.state(tresor))
-            var wraps = client.keptWraps()
-            let present = wraps
-            wraps.forget(tresor)
-            if wraps != present { try home.replace(.wraps, with: wraps.bytes) }
-        }
+        try home.delete(.state(tresor))
+        var wraps = client.keptWraps()
+        let present = wraps
+        wraps.forget(tresor)
+        if wraps != present { try home.replace(.wraps, with: wraps.bytes) }
     }
 
     /// Deletes the kept packs of all entries up to one. To be called while nobody else changes the home.

@@ -95,8 +95,8 @@ extension LogArchive {
     ///
     /// The pinned head goes before the log: without it, parts of the log count for nothing.
     func forget(_ state: LogState) throws(TresorError) {
-        try forgetAccess(to: state.tresor)
         try client.home.exclusively { () throws(TresorError) in
+            try forgetAccess(to: state.tresor)
             try forgetPacks(of: state.tresor, upTo: state.head.sequence)
             try client.home.delete(.outbox(state.tresor))
             var noted = notedStores()
