@@ -55,11 +55,11 @@ public struct RecordSummary: Hashable, Sendable {
 }
 
 extension RecordSummary {
-    /// One of several versions of a record, whose author was compared.
+    /// One of the versions of a record, whose author was compared.
     package init(of version: Record) {
         self.init(
             name: version.name, revision: version.revision, author: version.author, status: version.status,
-            isVerified: true, time: version.time, state: .versions)
+            isVerified: true, time: version.time, state: version.revision == nil ? .unsent : .versions)
     }
 }
 

@@ -155,15 +155,24 @@ extension Records {
 
     /// Returns the versions of a record that no later one replaces, the shown one first. Deletions are left out.
     ///
+    /// A change that is not sent yet is the first of them, and what it replaces is none of them.
+    ///
     /// - Throws: the errors of ``get(_:acceptingIncomplete:)`` but ``TresorError/store(_:)`` for other records.
     @concurrent public func versions(of name: String) async throws(TresorError) -> [Record] {
+        // The outbox first, as in get.
+        let outbox = try await outbox.present()
         let (view, name) = (try await view(), try Name(text: name))
         return try await read { (packs) throws(TresorError) in
-            let heads = view.table.different(of: name)
+            let unsent = outbox.item(of: name)
+            let heads = unsent.map { view.table.different(from: $0) } ?? view.table.different(of: name)
+            let count = heads.count + (unsent == nil ? 0 : 1)
             var versions: [Record] = []
+            if let unsent, !unsent.isDeletion {
+                versions.append(try record(unsent, at: nil, in: view, versionCount: count))
+            }
             for head in heads where !head.isDeletion {
                 let item = try view.item(of: name, at: head.revision, from: packs)
-                versions.append(try record(item, at: head.revision, in: view, versionCount: heads.count))
+                versions.append(try record(item, at: head.revision, in: view, versionCount: count))
             }
             return versions
         }

@@ -157,4 +157,20 @@ import TresorStore
         #expect(try await records.list().records.map(\.state) == [.ok, .ok])
         #expect(home.tally.counts["home records"] == nil)
     }
+
+    @Test func anUnsentChangeStandsBesideWhatItDoesNotReplace() async throws {
+        let scene = try await Scene()
+        let (his, other) = (scene.open(scene.home), scene.open(scene.home.copy()))
+        try await his.put("plan", "mine".utf8)
+        #expect(try await his.versions(of: "plan").map(\.content) == [Array("mine".utf8)])
+        try await other.put("plan", "theirs".utf8)
+        _ = try await other.sync()
+        _ = try await his.pull()
+        let versions = try await his.versions(of: "plan")
+        #expect(versions.map(\.content) == [Array("mine".utf8), Array("theirs".utf8)])
+        #expect(versions.map(\.revision) == [nil, his.cache.view?.state.head.sequence])
+        #expect(versions.allSatisfy { $0.versionCount == 2 })
+        try await his.delete(["plan"])
+        #expect(try await his.versions(of: "plan").map(\.content) == [Array("theirs".utf8)])
+    }
 }
