@@ -56,7 +56,10 @@ import TresorCrypto
     @Test func namesAreUniqueRelativePaths() {
         let names = Self.objects.map(\.name)
         #expect(Set(names).count == Self.objects.count)
-        for name in names + [HomeObject.log(tresor(0xff), part: .max).name] {
+        let longest: [HomeObject] = [
+            .log(tresor(0xff), part: .max), .records(tresor(0xff), part: .max / 64, piece: 64),
+        ]
+        for name in names + longest.map(\.name) {
             #expect(name.wholeMatch(of: /[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)?/) != nil, "\(name)")
             #expect(name.utf8.count <= 100, "\(name)")
             #expect(!names.contains { $0.hasPrefix(name + "/") }, "\(name)")
