@@ -4,10 +4,10 @@ import Tresor
 import TresorCore
 package import TresorCrypto
 
-/// A part of the packs that a home keeps of a tresor (SPEC §8.5), as the store had them. The log judges them.
+/// A piece of a part of the packs that a home keeps of a tresor (SPEC §8.5), as the store had them. The log judges them.
 package struct KeptPacks: Hashable, Sendable {
-    /// The number of entries whose packs are in one part: 512.
-    static let partCount: UInt64 = 512
+    /// The number of bytes of packs with which a piece takes no more: 1 MiB.
+    static let fullByteCount = 1 << 20
 
     /// The packs, by the sequence number of their entry.
     var packs: [UInt64: [UInt8]] = [:]
@@ -15,7 +15,10 @@ package struct KeptPacks: Hashable, Sendable {
     /// Begins with nothing.
     init() {}
 
-    /// Reads a part.
+    /// Whether further packs go into another piece.
+    var isFull: Bool { packs.values.reduce(0) { $0 + $1.count } >= Self.fullByteCount }
+
+    /// Reads a piece.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
@@ -30,7 +33,7 @@ package struct KeptPacks: Hashable, Sendable {
         }
     }
 
-    /// The encoded part.
+    /// The encoded piece.
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.records)
@@ -42,7 +45,7 @@ package struct KeptPacks: Hashable, Sendable {
     }
 }
 
-/// The parts of the kept packs of one tresor in a home.
+/// The kept packs of one tresor in a home, in parts of as many entries, and those in pieces.
 struct PackFiles: Sendable {
     let home: any Home
     let tresor: TresorID
@@ -52,37 +55,86 @@ struct PackFiles: Sendable {
         self.tresor = tresor
     }
 
-    /// Reads a part. One that cannot be read counts as none: it is read from the store again.
-    func part(_ number: UInt64) throws(TresorError) -> KeptPacks {
-        guard let bytes = try home.read(.records(tresor, part: number)) else { return KeptPacks() }
+    /// The part in which the pack of an entry is.
+    static func part(of sequence: UInt64) -> UInt64 { sequence / LogArchive.packPartCount }
+
+    /// Reads a piece; `nil` for none. One that cannot be read counts as empty: its packs are read from the store again.
+    func piece(_ number: UInt64, of part: UInt64) throws(TresorError) -> KeptPacks? {
+        guard let bytes = try home.read(.records(tresor, part: part, piece: number)) else { return nil }
         return (try? KeptPacks(bytes)) ?? KeptPacks()
     }
 
-    /// Adds packs to a part, durably.
-    func keep(_ packs: [UInt64: [UInt8]], in number: UInt64) async throws(TresorError) {
-        guard !packs.isEmpty else { return }
+    /// Reads the pieces of a part, one after another.
+    func forEachPiece(
+        of part: UInt64, _ body: (UInt64, KeptPacks) throws(TresorError) -> Void
+    ) throws(TresorError) {
+        var number: UInt64 = 0
+        while let piece = try piece(number, of: part) {
+            try body(number, piece)
+            number += 1
+        }
+    }
+
+    /// Returns those of some commits of a part whose packs are kept, as the log names them.
+    func kept(_ packs: [UInt64: Blob], of part: UInt64) throws(TresorError) -> Set<UInt64> {
+        var kept: Set<UInt64> = []
+        try forEachPiece(of: part) { (_, piece) throws(TresorError) in
+            for (sequence, bytes) in piece.packs {
+                if let pack = packs[sequence], try Blob(of: bytes) == pack { kept.insert(sequence) }
+            }
+        }
+        return kept
+    }
+
+    /// Keeps packs durably: each in the last piece of its part, or in a new one if that is full.
+    func keep(_ packs: [UInt64: [UInt8]]) async throws(TresorError) {
+        let parts = Dictionary(grouping: packs.keys, by: Self.part).sorted { $0.key < $1.key }
         try await Cores.apart { () throws(TresorError) in
-            try home.exclusively { () throws(TresorError) in
-                var kept = try part(number)
-                kept.packs.merge(packs) { $1 }
-                try home.replace(.records(tresor, part: number), with: kept.bytes)
+            for (part, sequences) in parts {
+                try home.exclusively { () throws(TresorError) in
+                    try keep(packs.filter { sequences.contains($0.key) }, in: part)
+                }
             }
         }
     }
 
-    /// Deletes the packs of all entries up to one.
-    func delete(upTo sequence: UInt64) throws(TresorError) {
-        for number in 0...(sequence / KeptPacks.partCount) { try home.delete(.records(tresor, part: number)) }
+    private func keep(_ packs: [UInt64: [UInt8]], in part: UInt64) throws(TresorError) {
+        var fresh = packs
+        var (last, number) = (KeptPacks(), UInt64(0))
+        try forEachPiece(of: part) { (place, piece) throws(TresorError) in
+            (last, number) = (piece, place)
+            // What was kept otherwise is replaced where it lies.
+            for sequence in piece.packs.keys {
+                if let pack = fresh.removeValue(forKey: sequence) { last.packs[sequence] = pack }
+            }
+            if last != piece { try replace(last, number, of: part) }
+        }
+        var isWritten = true
+        for (sequence, pack) in fresh.sorted(by: { $0.key < $1.key }) {
+            if last.isFull {
+                if !isWritten { try replace(last, number, of: part) }
+                (last, number) = (KeptPacks(), number + 1)
+            }
+            last.packs[sequence] = pack
+            isWritten = false
+        }
+        if !isWritten { try replace(last, number, of: part) }
+    }
+
+    private func replace(_ piece: KeptPacks, _ number: UInt64, of part: UInt64) throws(TresorError) {
+        try home.replace(.records(tresor, part: part, piece: number), with: piece.bytes)
     }
 }
 
-/// Reads kept packs one after another, and holds one part, and what the last few packs say.
+/// Reads kept packs one after another, and holds one piece, and what the last few packs say.
 final class PackReader {
     /// The most packs whose items are held: at most 1 MiB each.
     private static let openedCount = 16
 
     private let files: PackFiles
-    private var held: (part: UInt64, packs: KeptPacks)?
+    /// Which piece of a part has the pack of an entry.
+    private var places: (part: UInt64, pieces: [UInt64: UInt64])?
+    private var held: (part: UInt64, number: UInt64, piece: KeptPacks)?
     /// The last used one last.
     private var opened: [(sequence: UInt64, items: [Item])] = []
 
@@ -92,11 +144,20 @@ final class PackReader {
 
     /// Returns the pack of an entry, as the home has it.
     func pack(of sequence: UInt64) throws(TresorError) -> [UInt8]? {
-        let part = sequence / KeptPacks.partCount
-        if let held, held.part == part { return held.packs.packs[sequence] }
-        let packs = try files.part(part)
-        held = (part, packs)
-        return packs.packs[sequence]
+        let part = PackFiles.part(of: sequence)
+        if places?.part != part {
+            var pieces: [UInt64: UInt64] = [:]
+            try files.forEachPiece(of: part) { (number, piece) throws(TresorError) in
+                for sequence in piece.packs.keys { pieces[sequence] = number }
+                held = (part, number, piece)
+            }
+            places = (part, pieces)
+        }
+        guard let number = places?.pieces[sequence] else { return nil }
+        if held?.part != part || held?.number != number {
+            held = try files.piece(number, of: part).map { (part, number, $0) }
+        }
+        return held?.piece.packs[sequence]
     }
 
     /// Returns the items of the pack of an entry.

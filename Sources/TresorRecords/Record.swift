@@ -55,11 +55,11 @@ public struct RecordSummary: Hashable, Sendable {
 }
 
 extension RecordSummary {
-    /// One of several versions of a record, whose author was compared.
+    /// One of the versions of a record, whose author was compared.
     package init(of version: Record) {
         self.init(
             name: version.name, revision: version.revision, author: version.author, status: version.status,
-            isVerified: true, time: version.time, state: .versions)
+            isVerified: true, time: version.time, state: version.revision == nil ? .unsent : .versions)
     }
 }
 
@@ -98,6 +98,14 @@ public struct RecordChanges: Hashable, Sendable {
     public let names: [String]
     /// The last entry of the log that they are from.
     public let revision: UInt64
+
+    /// Both as one.
+    func joined(with other: RecordChanges) -> RecordChanges {
+        let all = Set(names.map { Array($0.utf8) } + other.names.map { Array($0.utf8) })
+        return RecordChanges(
+            names: all.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) },
+            revision: max(revision, other.revision))
+    }
 }
 
 /// What a sync did in one tresor.

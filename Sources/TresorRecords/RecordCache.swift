@@ -43,18 +43,31 @@ final class RecordCache: Sendable {
         guard !names.isEmpty else { return }
         let changes = RecordChanges(
             names: names.map(\.text), revision: revisions.max() ?? view.state.head.sequence)
-        for listener in listeners { listener.yield(changes) }
+        for listener in listeners { listener.yield(joining: changes) }
     }
 
     /// Begins to listen.
     func listen() -> AsyncStream<RecordChanges> {
-        AsyncStream { continuation in
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let number = state.withLock { state in
                 state.next += 1
                 state.listeners[state.next] = continuation
                 return state.next
             }
             continuation.onTermination = { [self] _ in state.withLock { $0.listeners[number] = nil } }
+        }
+    }
+}
+
+extension AsyncStream<RecordChanges>.Continuation {
+    /// Tells of changes, together with those that were told and not taken yet. So at most one notice waits, and none is
+    /// lost.
+    fileprivate func yield(joining changes: RecordChanges) {
+        var next = changes
+        while case .dropped(let unread) = yield(next) {
+            let all = next.joined(with: unread)
+            guard all != next else { return }
+            next = all
         }
     }
 }

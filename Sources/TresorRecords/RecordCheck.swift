@@ -21,7 +21,7 @@ extension Records {
     ///   ``TresorError/unverified`` while the founder was not compared; the errors of the store and of the home.
     @concurrent package func check() async throws(TresorError) -> RecordFindings {
         let view = try await view()
-        let pull = RecordPull(session: session, state: view.state, own: [:])
+        let pull = RecordPull(session: session, state: view.state)
         let lost = try await pull.lost(from: view.state.floor > 0 ? view.state.floor + 1 : 0)
         return RecordFindings(lost: lost, void: view.table.void, unsent: try await unsent())
     }

@@ -11,80 +11,65 @@ struct RecordPull: Sendable {
 
     let session: Session
     let state: LogState
-    /// Packs that need no store: of this home's own commits.
-    let own: [UInt64: [UInt8]]
 
     private var client: Client { session.client }
 
-    /// Fetches packs, and keeps each part durably before it goes on.
+    /// Fetches packs, and keeps those of each answer durably before it goes on. What the store does not have, or has
+    /// otherwise, stays missing.
     ///
     /// - Parameters:
     ///   - first: the first entry to look at.
-    ///   - missing: earlier entries whose packs were missing; they are asked for again.
-    /// - Returns: the commits whose packs came, by rising number.
+    ///   - late: earlier commits whose packs were missing; they are asked for again.
+    /// - Returns: the number of commits whose packs came.
     /// - Throws: the errors of the store and of the home. What was kept by then stays.
-    func fetch(from first: UInt64, missing: Set<UInt64>) async throws(TresorError) -> [UInt64] {
-        let start = min(first, missing.min() ?? first)
-        let commits = try await CommitReader(client: client).commits(of: state, from: start).filter {
-            $0.sequence >= first || missing.contains($0.sequence)
-        }
-        var came: [UInt64] = []
-        for (part, commits) in Dictionary(grouping: commits, by: { $0.sequence / KeptPacks.partCount })
-            .sorted(by: { $0.key < $1.key })
-        {
-            let new = try await fetch(commits, keptIn: part)
-            try await PackFiles(client, state.tresor).keep(new, in: part)
-            came += new.keys.sorted()
-        }
-        return came
-    }
-
-    /// Fetches the packs of one part. What the store does not have, or has otherwise, stays missing.
-    private func fetch(_ commits: [Entry], keptIn part: UInt64) async throws(TresorError) -> [UInt64: [UInt8]] {
+    func fetch(from first: UInt64, late: [Entry]) async throws(TresorError) -> Int {
         let files = PackFiles(client, state.tresor)
-        let kept = try await Cores.apart { () throws(TresorError) in try files.part(part) }
-        var found: [UInt64: [UInt8]] = [:]
-        var wanted: [(sequence: UInt64, pack: Blob)] = []
-        for entry in commits {
-            guard let pack = pack(of: entry) else { continue }
-            if let bytes = kept.packs[entry.sequence], try Blob(of: bytes) == pack { continue }
-            if let bytes = own[entry.sequence], try Blob(of: bytes) == pack {
-                found[entry.sequence] = bytes
-            } else {
-                wanted.append((entry.sequence, pack))
-            }
+        var packs: [UInt64: Blob] = [:]
+        for entry in late + (try await CommitReader(client: client).commits(of: state, from: first)) {
+            packs[entry.sequence] = pack(of: entry)
         }
-        try await ask(for: wanted) { found[$0] = $1 }
-        return found
+        let kept = try await Cores.apart { [packs] () throws(TresorError) in
+            var kept: Set<UInt64> = []
+            for part in Set(packs.keys.map(PackFiles.part)) { kept.formUnion(try files.kept(packs, of: part)) }
+            return kept
+        }
+        var count = 0
+        try await ask(for: packs.filter { !kept.contains($0.key) }) { (came) async throws(TresorError) in
+            try await files.keep(came)
+            count += came.count
+        }
+        return count
     }
 
     /// The commits whose packs the store lacks, or has otherwise, by rising number.
     ///
     /// - Throws: the errors of the store and of the home.
     func lost(from first: UInt64) async throws(TresorError) -> [UInt64] {
-        var wanted: [(sequence: UInt64, pack: Blob)] = []
+        var packs: [UInt64: Blob] = [:]
         for entry in try await CommitReader(client: client).commits(of: state, from: first) {
-            if let pack = pack(of: entry) { wanted.append((entry.sequence, pack)) }
+            packs[entry.sequence] = pack(of: entry)
         }
-        var lost = Set(wanted.map(\.sequence))
-        try await ask(for: wanted) { (sequence, _) in lost.remove(sequence) }
+        var lost = Set(packs.keys)
+        try await ask(for: packs) { (came) async throws(TresorError) in lost.subtract(came.keys) }
         return lost.sorted()
     }
 
-    /// Asks the store for packs, and gives those that are the ones named.
+    /// Asks the store for packs, and gives those of each answer that are the ones named.
     private func ask(
-        for wanted: [(sequence: UInt64, pack: Blob)], _ take: (UInt64, [UInt8]) -> Void
+        for packs: [UInt64: Blob], _ take: ([UInt64: [UInt8]]) async throws(TresorError) -> Void
     ) async throws(TresorError) {
-        var rest = wanted[...]
+        var rest = packs.sorted { $0.key < $1.key }[...]
         while !rest.isEmpty {
             try Cancellation.check()
             let asked = rest.prefix(Self.batchCount)
-            let answer = try await client.store.blobs(asked.map(\.pack.hash), in: state.tresor)
+            let answer = try await client.store.blobs(asked.map(\.value.hash), in: state.tresor)
             guard (1...asked.count).contains(answer.count) else { throw .store(.foreign) }
+            var came: [UInt64: [UInt8]] = [:]
             for ((sequence, pack), bytes) in zip(asked, answer) {
                 guard let bytes, UInt64(bytes.count) == pack.size, try Blob(of: bytes) == pack else { continue }
-                take(sequence, bytes)
+                came[sequence] = bytes
             }
+            try await take(came)
             rest = rest.dropFirst(answer.count)
         }
     }

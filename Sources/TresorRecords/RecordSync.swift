@@ -24,19 +24,18 @@ struct RecordSync: Sendable {
         while true {
             try Cancellation.check()
             let state = try await client.logs.state(of: tresor)
-            if state.waiting[session.user] != nil {
-                // Packs of an earlier membership go; a wrap that waits stays.
-                records.cache.view = nil
-                try await Cores.apart { () throws(TresorError) in
-                    try PackFiles(client, tresor).delete(upTo: state.head.sequence)
-                }
-                throw .waiting
+            guard state.members[session.user] != nil else {
+                guard try await purge(state) else { continue }
+                guard state.waiting[session.user] == nil else { throw .waiting }
+                report.isGone = true
+                report.head = state.head.sequence
+                report.unsent = try await outbox.present().records.map(\.text)
+                return report
             }
-            guard state.members[session.user] != nil else { return try await purge(state, report) }
+            try await records.checkFounder(of: state)
             if records.cache.hasNotBegun { records.cache.begin(with: try await records.view(at: state).table) }
-            let own = try await settle(in: state, &report)
-            if !own.isEmpty { failures = max(0, failures - 1) }
-            try await pull(state, own: own, &report)
+            if try await settle(in: state, &report) { failures = max(0, failures - 1) }
+            try await pull(state, &report)
             let box = try await outbox.present()
             report.unsent = box.records.map(\.text)
             guard sending, !box.isEmpty else { return report }
@@ -45,70 +44,60 @@ struct RecordSync: Sendable {
                 failures += 1
                 let sent: Outbox.Sent?
                 if let waiting = box.sent { sent = waiting } else { sent = try await freeze() }
-                guard let sent else { return report }
-                try await send(sent, in: state)
+                if let sent { try await send(sent, in: state) }
             } catch {
                 switch error {
                 case .cancelled, .forked, .usage(.locked): throw error
-                default: return try await hold(error, report)
+                default: break
                 }
+                if error == .noAccess, await isOut() { continue }
+                report.held = error
+                report.unsent = try await outbox.present().records.map(\.text)
+                return report
             }
         }
     }
 
-    /// Ends because nothing can be sent now. What came by then stays, and the changes stay where they are.
-    private func hold(_ error: TresorError, _ report: SyncReport) async throws(TresorError) -> SyncReport {
-        if error == .noAccess, let state = try? await client.logs.state(of: tresor),
-            state.members[session.user] == nil
-        {
-            return try await purge(state, report)
-        }
-        var report = report
-        report.held = error
-        report.unsent = try await outbox.present().records.map(\.text)
-        return report
+    /// Whether this person is no member by now. A log that cannot be read says nothing.
+    private func isOut() async -> Bool {
+        guard let state = try? await client.logs.state(of: tresor) else { return false }
+        return state.members[session.user] == nil
     }
 
     /// Finds out what became of the sent commit: whether its place is free, its own, or cannot be its own (step 2).
     ///
-    /// - Returns: the pack of the commit that turned out to be in the log.
-    private func settle(in state: LogState, _ report: inout SyncReport) async throws(TresorError) -> [UInt64: [UInt8]] {
-        guard let sent = try await outbox.present().sent, sent.entry.sequence <= state.entryCount else { return [:] }
+    /// - Returns: whether the commit turned out to be in the log.
+    private func settle(in state: LogState, _ report: inout SyncReport) async throws(TresorError) -> Bool {
+        guard let sent = try await outbox.present().sent, sent.entry.sequence <= state.entryCount else { return false }
         // Where its place is the next one, it is free if the log is the one for which the commit was made.
-        guard sent.entry.sequence < state.entryCount || state.head.hash != sent.entry.previous else { return [:] }
+        guard sent.entry.sequence < state.entryCount || state.head.hash != sent.entry.previous else { return false }
         let place = Head(sequence: sent.entry.sequence, hash: try sent.entry.hash())
         let isMine = state.contains(place)
-        if isMine {
-            // The pack is kept before the outbox lets go of it.
-            try await PackFiles(client, tresor).keep(
-                [place.sequence: sent.pack], in: place.sequence / KeptPacks.partCount)
-        }
+        // The pack is kept before the outbox lets go of it.
+        if isMine { try await PackFiles(client, tresor).keep([place.sequence: sent.pack]) }
         try await outbox.change { (outbox) throws(TresorError) in
             guard outbox.sent == sent else { return }
             if isMine { outbox.settle() } else { outbox.giveBack() }
         }
-        guard isMine else { return [:] }
+        guard isMine else { return false }
         report.sentCount += sent.items.count
         report.commits.append(place.sequence)
-        return [place.sequence: sent.pack]
+        return true
     }
 
     /// Fetches what is new (step 3).
-    private func pull(
-        _ state: LogState, own: [UInt64: [UInt8]], _ report: inout SyncReport
-    ) async throws(TresorError) {
-        let known = records.cache.view
-        let pull = RecordPull(session: session, state: state, own: own)
-        let isSame = known.map { $0.history == state.members[session.user]?.history && state.contains($0.state.head) }
-        let first = isSame == true ? known?.state.entryCount ?? 0 : 0
-        let came = try await pull.fetch(from: first, missing: Set(known?.table.missing.keys.map { $0 } ?? []))
-        report.receivedCount += came.count { own[$0] == nil }
+    private func pull(_ state: LogState, _ report: inout SyncReport) async throws(TresorError) {
+        let known = records.cache.view.flatMap { $0.isBegun(for: session.user, in: state) ? $0 : nil }
+        report.receivedCount += try await RecordPull(session: session, state: state).fetch(
+            from: known?.state.entryCount ?? 0, late: known?.missing ?? [])
         let view = try await records.view(at: state)
         report.note(view)
         records.cache.tell(view)
     }
 
     /// Seals pending changes for the end of the log, and keeps the commit durably before it is sent (step 5).
+    ///
+    /// - Returns: the commit; `nil` where another program was faster: it sent the changes, or saw more of the log.
     private func freeze() async throws(TresorError) -> Outbox.Sent? {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
@@ -116,7 +105,8 @@ struct RecordSync: Sendable {
         return try await outbox.change { (outbox) throws(TresorError) in
             if let sent = outbox.sent { return sent }
             let items = outbox.next()
-            guard !items.isEmpty else { return nil }
+            // A change may replace a commit that this state does not have yet.
+            guard !items.isEmpty, try client.archive.pinnedHead(of: tresor) == state.head else { return nil }
             let pack = try Pack.sealPack(items, with: keys, at: state, by: identity, time: time).bytes
             let body = EntryBody.commit(CommitBody(epoch: state.epoch, blobs: [try Blob(of: pack)]))
             let entry = try Entry(
@@ -151,18 +141,21 @@ struct RecordSync: Sendable {
         }
     }
 
-    /// Deletes what a person who is out of the tresor has of its records, before anything else (step 1). Unsent changes
-    /// are named, and stay until they are dropped.
-    private func purge(_ state: LogState, _ report: SyncReport) async throws(TresorError) -> SyncReport {
+    /// Deletes what a person who is out of the tresor has of its records, before anything else (step 1). The wrap of
+    /// somebody who waits stays.
+    ///
+    /// - Returns: whether it was done; not where another program has seen more of the log by now. This person may be a
+    ///   member again there.
+    private func purge(_ state: LogState) async throws(TresorError) -> Bool {
         records.cache.view = nil
-        try await Cores.apart { () throws(TresorError) in
-            try PackFiles(client, tresor).delete(upTo: state.head.sequence)
-            try client.archive.forgetAccess(to: tresor)
+        return try await Cores.apart { () throws(TresorError) in
+            try client.home.exclusively { () throws(TresorError) in
+                let pinned = try client.archive.pinnedHead(of: tresor)
+                guard pinned?.sequence ?? 0 <= state.head.sequence else { return false }
+                try client.archive.forgetPacks(of: tresor, upTo: state.head.sequence)
+                if state.waiting[session.user] == nil { try client.archive.forgetAccess(to: tresor) }
+                return true
+            }
         }
-        var report = report
-        report.isGone = true
-        report.head = state.head.sequence
-        report.unsent = try await outbox.present().records.map(\.text)
-        return report
     }
 }

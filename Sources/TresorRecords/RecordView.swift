@@ -7,13 +7,13 @@ import TresorCrypto
 /// The records of a tresor as far as the home has their packs, at one state of the log.
 struct RecordView: Sendable {
     let state: LogState
-    /// The present history of this person; `nil` for one who is no member.
-    let history: History?
+    /// The present membership of this person; `nil` for one who is no member.
+    let member: Member?
     private(set) var table: RecordTable
     /// Has the keys. The view holds none, so that they end with the session.
     private let keyRing: KeyRing
-    /// The entries with the type of a commit, by sequence number.
-    private(set) var commits: [UInt64: Entry]
+    /// The commits of the versions that no later one replaces, and those whose packs are missing, by sequence number.
+    let commits: [UInt64: Entry]
     /// The commits that are missing although the home had their packs.
     private(set) var unread: Set<UInt64> = []
 
@@ -25,21 +25,20 @@ struct RecordView: Sendable {
     static func read(
         at state: LogState, from known: RecordView?, of session: Session
     ) async throws(TresorError) -> RecordView {
-        let history = state.members[session.user]?.history
-        let isCurrent = known.map {
-            $0.history == history && $0.state.checkpoint == state.checkpoint && $0.table.missingVolume == nil
-                && state.contains($0.state.head)
+        let member = state.members[session.user]
+        let known = known.flatMap { known in
+            let isSame = known.state.checkpoint == state.checkpoint && known.table.missingVolume == nil
+            return isSame && known.isBegun(for: session.user, in: state) ? known : nil
         }
-        let known = isCurrent == true ? known : nil
         let entries = try await CommitReader(client: session.client).commits(
             of: state, from: known?.state.entryCount ?? 0)
-        let late = known.map { view in view.table.missing.keys.sorted().compactMap { view.commits[$0] } } ?? []
+        let late = known?.missing ?? []
         let keys = await keys(of: late + entries, in: state, session)
         return try await Cores.apart { () throws(TresorError) in
             let packs = PackReader(client: session.client, tresor: state.tresor)
             func open(_ entry: Entry) -> PackOutcome {
                 PackOutcome.openPack(
-                    try? packs.pack(of: entry.sequence), of: entry, history: history, in: state,
+                    try? packs.pack(of: entry.sequence), of: entry, history: member?.history, in: state,
                     with: { () throws(TresorError) in try keys.ofEpoch(of: entry) })
             }
             var commits = known?.commits ?? [:]
@@ -53,8 +52,10 @@ struct RecordView: Sendable {
                     throw .store(.withheld)
                 }
             }
+            let used = table.revisions
             var view = RecordView(
-                state: state, history: history, table: table, keyRing: session.keyRing, commits: commits)
+                state: state, member: member, table: table, keyRing: session.keyRing,
+                commits: commits.filter { used.contains($0.key) })
             view.unread = try view.kept(packs)
             return view
         }
@@ -76,13 +77,23 @@ struct RecordView: Sendable {
     }
 
     private init(
-        state: LogState, history: History?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry]
+        state: LogState, member: Member?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry]
     ) {
         self.state = state
-        self.history = history
+        self.member = member
         self.table = table
         self.keyRing = keyRing
         self.commits = commits
+    }
+
+    /// The commits whose packs are missing, in order.
+    var missing: [Entry] { table.missing.keys.sorted().compactMap { commits[$0] } }
+
+    /// Whether a later state continues this view, for somebody who was a member all the time. Who was removed in
+    /// between may have lost the packs.
+    func isBegun(for user: UserID, in state: LogState) -> Bool {
+        let now = state.members[user]
+        return member?.since == now?.since && member?.history == now?.history && state.contains(self.state.head)
     }
 
     /// Whether the home has the packs that it had when this view was read, and no more.
@@ -124,8 +135,13 @@ struct RecordView: Sendable {
     /// - Throws: ``TresorError/store(_:)`` where its pack is not there any more.
     func items(at revision: UInt64, from packs: PackReader) throws(TresorError) -> [Item] {
         guard let entry = commits[revision] else { throw .store(.withheld) }
-        return try packs.items(of: revision) { (bytes) throws(TresorError) in
-            let outcome = PackOutcome.openPack(bytes, of: entry, history: history, in: state) {
+        return try items(of: entry, from: packs)
+    }
+
+    /// Reads what a commit of this log changed, by rising record name.
+    func items(of entry: Entry, from packs: PackReader) throws(TresorError) -> [Item] {
+        try packs.items(of: entry.sequence) { (bytes) throws(TresorError) in
+            let outcome = PackOutcome.openPack(bytes, of: entry, history: member?.history, in: state) {
                 () throws(TresorError) in
                 guard case .commit(let commit) = try entry.body,
                     let keys = try keyRing.heldKeys(of: commit.epoch, in: state)
@@ -166,7 +182,7 @@ struct CommitReader: Sendable {
                 }
             } catch {
                 guard error == .notFound else { throw error }
-                let end = min((next / KeptPacks.partCount + 1) * KeptPacks.partCount, state.entryCount)
+                let end = min(LogCopy.end(ofPartWith: next), state.entryCount)
                 entries = try await client.logs.entries(next..<end, of: state)
             }
             for bytes in entries {

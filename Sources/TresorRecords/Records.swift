@@ -120,6 +120,8 @@ extension Records {
 
     /// Tells of records that came or were sent, after the home has them. It ends with its task.
     ///
+    /// Who has not taken a notice before the next one gets both as one: every name, with the last revision.
+    ///
     /// It hears ``sync()`` and ``pull()`` of this value and its copies, and tells what anybody else brought into the home
     /// with their next one.
     public func changes() -> AsyncStream<RecordChanges> { cache.listen() }
@@ -139,8 +141,7 @@ extension Records {
         let outbox = try await outbox.present()
         let (view, name) = (try await view(), try Name(text: name))
         guard acceptingIncomplete || view.table.isComplete else { throw .store(.withheld) }
-        return try await Cores.apart { () throws(TresorError) in
-            let packs = PackReader(client: session.client, tresor: tresor)
+        return try await read { (packs) throws(TresorError) in
             if let item = outbox.item(of: name) {
                 let count = 1 + view.table.different(from: item).count
                 return try record(item, at: nil, in: view, versionCount: count)
@@ -154,18 +155,40 @@ extension Records {
 
     /// Returns the versions of a record that no later one replaces, the shown one first. Deletions are left out.
     ///
+    /// A change that is not sent yet is the first of them, and what it replaces is none of them.
+    ///
     /// - Throws: the errors of ``get(_:acceptingIncomplete:)`` but ``TresorError/store(_:)`` for other records.
     @concurrent public func versions(of name: String) async throws(TresorError) -> [Record] {
+        // The outbox first, as in get.
+        let outbox = try await outbox.present()
         let (view, name) = (try await view(), try Name(text: name))
-        return try await Cores.apart { () throws(TresorError) in
-            let packs = PackReader(client: session.client, tresor: tresor)
-            let heads = view.table.different(of: name)
+        return try await read { (packs) throws(TresorError) in
+            let unsent = outbox.item(of: name)
+            let heads = unsent.map { view.table.different(from: $0) } ?? view.table.different(of: name)
+            let count = heads.count + (unsent == nil ? 0 : 1)
             var versions: [Record] = []
+            if let unsent, !unsent.isDeletion {
+                versions.append(try record(unsent, at: nil, in: view, versionCount: count))
+            }
             for head in heads where !head.isDeletion {
                 let item = try view.item(of: name, at: head.revision, from: packs)
-                versions.append(try record(item, at: head.revision, in: view, versionCount: heads.count))
+                versions.append(try record(item, at: head.revision, in: view, versionCount: count))
             }
             return versions
+        }
+    }
+
+    /// Reads kept packs. If the home has lost one, the next pull asks for all that it lacks.
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (PackReader) throws(TresorError) -> Value
+    ) async throws(TresorError) -> Value {
+        do throws(TresorError) {
+            return try await Cores.apart { () throws(TresorError) in
+                try body(PackReader(client: session.client, tresor: tresor))
+            }
+        } catch {
+            if case .store = error { cache.view = nil }
+            throw error
         }
     }
 
@@ -264,12 +287,20 @@ extension Records {
         }
         if state.waiting[session.user] != nil { throw .waiting }
         guard state.members[session.user] != nil else { throw .noAccess }
+        try await checkFounder(of: state)
+        return try await view(at: state)
+    }
+
+    /// Checks that the founder was compared, now or before their keys were renewed.
+    ///
+    /// - Throws: ``TresorError/unverified``; the errors of the home.
+    func checkFounder(of state: LogState) async throws(TresorError) {
+        let trust = session.client.trust
         let isTrusted = try await Cores.apart { () throws(TresorError) in
-            if try client.trust.founderTrustBlocking(in: state).isVerified { return true }
-            return try client.trust.isKnownFromBefore(state)
+            if try trust.founderTrustBlocking(in: state).isVerified { return true }
+            return try trust.isKnownFromBefore(state)
         }
         guard isTrusted else { throw .unverified }
-        return try await view(at: state)
     }
 
     /// Returns the view at a state.

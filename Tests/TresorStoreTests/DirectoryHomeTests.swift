@@ -13,7 +13,8 @@ import TresorCrypto
         .identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .wraps, .cleanupJournal, .deviceShare,
         .log(tresor(1)),
         .log(tresor(2)),
-        .log(tresor(1), part: 1), .state(tresor(1)), .records(tresor(1), part: 0), .records(tresor(1), part: 2),
+        .log(tresor(1), part: 1), .state(tresor(1)), .records(tresor(1), part: 0),
+        .records(tresor(1), part: 2), .records(tresor(1), part: 2, piece: 1),
         .outbox(tresor(1)),
         .evidence(digest(3)),
     ]
@@ -40,7 +41,8 @@ import TresorCrypto
         case .cleanupJournal: "deep/data/leftovers"
         case .log(let id, let part): "deep/data/logs/" + hexadecimal(id.digest) + ".\(part)"
         case .state(let id): "deep/data/logs/" + hexadecimal(id.digest) + ".state"
-        case .records(let id, let part): "deep/data/records/" + hexadecimal(id.digest) + ".\(part)"
+        case .records(let id, let part, let piece):
+            "deep/data/records/" + hexadecimal(id.digest) + ".\(part).\(piece)"
         case .outbox(let id): "deep/data/records/" + hexadecimal(id.digest) + ".unsent"
         case .evidence(let hash): "deep/data/evidence/" + hexadecimal(hash)
         }
@@ -54,7 +56,10 @@ import TresorCrypto
     @Test func namesAreUniqueRelativePaths() {
         let names = Self.objects.map(\.name)
         #expect(Set(names).count == Self.objects.count)
-        for name in names + [HomeObject.log(tresor(0xff), part: .max).name] {
+        let longest: [HomeObject] = [
+            .log(tresor(0xff), part: .max), .records(tresor(0xff), part: .max / 64, piece: 64),
+        ]
+        for name in names + longest.map(\.name) {
             #expect(name.wholeMatch(of: /[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)?/) != nil, "\(name)")
             #expect(name.utf8.count <= 100, "\(name)")
             #expect(!names.contains { $0.hasPrefix(name + "/") }, "\(name)")

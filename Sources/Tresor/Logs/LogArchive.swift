@@ -6,6 +6,9 @@ package import TresorCrypto
 /// The local copies of verified logs (SPEC §9.8, §9.10): the entries in parts and, in a session, snapshots of their
 /// states.
 package struct LogArchive: Sendable {
+    /// The number of entries whose kept packs are in one part: 64 (SPEC §8.5).
+    package static let packPartCount: UInt64 = 64
+
     let client: Client
 
     private var home: any Home { client.home }
@@ -92,16 +95,31 @@ package struct LogArchive: Sendable {
         }
     }
 
-    /// Deletes the snapshot of a tresor that this person is out of, and their own wraps of it.
+    /// Deletes the snapshot of a tresor that this person is out of, and their own wraps of it. To be called while nobody
+    /// else changes the home.
     ///
-    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
+    /// - Throws: ``TresorError/failed(_:)``.
     package func forgetAccess(to tresor: TresorID) throws(TresorError) {
-        try home.exclusively { () throws(TresorError) in
-            try home.delete(.state(tresor))
-            var wraps = client.keptWraps()
-            let present = wraps
-            wraps.forget(tresor)
-            if wraps != present { try home.replace(.wraps, with: wraps.bytes) }
+        try home.delete(.state(tresor))
+        var wraps = client.keptWraps()
+        let present = wraps
+        wraps.forget(tresor)
+        if wraps != present { try home.replace(.wraps, with: wraps.bytes) }
+    }
+
+    /// Deletes the kept packs of all entries up to one. To be called while nobody else changes the home.
+    ///
+    /// - Throws: ``TresorError/failed(_:)``.
+    package func forgetPacks(of tresor: TresorID, upTo sequence: UInt64) throws(TresorError) {
+        for part in 0...(sequence / Self.packPartCount) {
+            var pieces: [HomeObject] = []
+            for piece: UInt64 in 0... {
+                let object = HomeObject.records(tresor, part: part, piece: piece)
+                guard try home.read(object) != nil else { break }
+                pieces.append(object)
+            }
+            // From the last one on, so that an interruption leaves none behind a gap.
+            for object in pieces.reversed() { try home.delete(object) }
         }
     }
 

@@ -20,7 +20,7 @@ package struct LogCopy: Hashable, Sendable {
     }
 
     /// Returns the sequence number after the last entry of the part in which an entry lies.
-    static func end(ofPartWith sequence: UInt64) -> UInt64 { (sequence / partCount + 1) * partCount }
+    package static func end(ofPartWith sequence: UInt64) -> UInt64 { (sequence / partCount + 1) * partCount }
 
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()

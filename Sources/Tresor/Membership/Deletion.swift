@@ -95,10 +95,9 @@ extension LogArchive {
     ///
     /// The pinned head goes before the log: without it, parts of the log count for nothing.
     func forget(_ state: LogState) throws(TresorError) {
-        try forgetAccess(to: state.tresor)
         try client.home.exclusively { () throws(TresorError) in
-            let parts = 0...(state.head.sequence / LogCopy.partCount)
-            for part in parts { try client.home.delete(.records(state.tresor, part: part)) }
+            try forgetAccess(to: state.tresor)
+            try forgetPacks(of: state.tresor, upTo: state.head.sequence)
             try client.home.delete(.outbox(state.tresor))
             var noted = notedStores()
             if !noted[state.tresor].isEmpty {
@@ -108,7 +107,9 @@ extension LogArchive {
             var heads = try client.heads()
             heads.forget(state.tresor)
             try client.home.replace(.heads, with: heads.bytes)
-            for part in parts { try client.home.delete(.log(state.tresor, part: part)) }
+            for part in 0...(state.head.sequence / LogCopy.partCount) {
+                try client.home.delete(.log(state.tresor, part: part))
+            }
         }
     }
 }

@@ -154,7 +154,7 @@ struct GetCommand: SurfaceCommand {
                 hints: ["tresor … --accept-incomplete"])
         }
         guard all || rev != nil else { return [shown] }
-        let versions = (shown.revision == nil ? [shown] : []) + (try await reading.records.versions(of: name))
+        let versions = try await reading.records.versions(of: name)
         guard let rev else { return versions }
         guard let wanted = versions.first(where: { $0.revision == rev }) else {
             throw CommandFailure(

@@ -64,9 +64,12 @@ struct RecordsCommand: SurfaceCommand {
 
     /// The rows of a record: one, or with `--versions` one for each version.
     private func versions(of record: RecordSummary, in records: Records) async throws -> [RecordSummary] {
-        guard versions, record.state == .versions, record.isVerified else { return [record] }
+        guard versions, [.versions, .unsent].contains(record.state), record.isVerified else { return [record] }
         do throws(TresorError) {
-            return try await records.versions(of: record.name).map { RecordSummary(of: $0) }
+            let found = try await records.versions(of: record.name).map { RecordSummary(of: $0) }
+            // A deletion is no version.
+            let isDeletion = record.state == .unsent && !found.contains { $0.state == .unsent }
+            return (isDeletion ? [record] : []) + found
         } catch {
             // One is by somebody who was not compared.
             guard error == .unverified else { throw error }

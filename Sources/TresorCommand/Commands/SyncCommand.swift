@@ -62,14 +62,14 @@ struct SyncCommand: SurfaceCommand {
         }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "sync records")
-        let summaries = try await summaries(session, workplace)
-        guard !watch else { return try await goOn(summaries.map(\.tresor), session, workplace) }
+        let named = try await named(session, workplace)
+        guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
         var tally = Tally()
-        for summary in summaries {
+        for summary in tresors.isEmpty ? try await all(session) : named {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
-                table.add(try await sync(summary, records, workplace, &tally).cells)
+                table.add(try await sync(summary, records, workplace, told: nil, &tally).cells)
             } catch {
                 // Nobody named one for which they wait.
                 if error == .waiting, tresors.isEmpty { continue }
@@ -83,29 +83,38 @@ struct SyncCommand: SurfaceCommand {
         if let worst = Severity.worst(tally.errors) { throw Exit(code: worst.exitCode) }
     }
 
-    private func summaries(_ session: Session, _ workplace: CommandContext) async throws -> [TresorSummary] {
+    /// The tresors of the options, each of a verified owner.
+    private func named(_ session: Session, _ workplace: CommandContext) async throws -> [TresorSummary] {
         var summaries: [TresorSummary] = []
-        for text in tresors { summaries.append(try await workplace.tresors.find(text, for: session)) }
-        return tresors.isEmpty ? try await all(session) : summaries
+        for text in tresors {
+            let summary = try await workplace.tresors.find(text, for: session)
+            if let state = summary.state {
+                try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+            }
+            summaries.append(summary)
+        }
+        return summaries
     }
 
+    /// All tresors, but those that lie apart or elsewhere.
     private func all(_ session: Session) async throws(TresorError) -> [TresorSummary] {
-        try await session.tresors.all(readingStrangers: false).filter {
-            !$0.isApart && !$0.isElsewhere
-        }
+        try await session.tresors.all(readingStrangers: false).filter { !$0.isApart && !$0.isElsewhere }
     }
 
     /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
     ///
-    /// - Parameter named: the tresors that the first look found.
-    private func goOn(_ named: [TresorID], _ session: Session, _ workplace: CommandContext) async throws {
+    /// - Parameter named: the tresors of the options.
+    private func goOn(_ named: Set<TresorID>, _ session: Session, _ workplace: CommandContext) async throws {
         var news = NewsWatch(client: session.client, interval: Surroundings.current.watchInterval)
         var records: [TresorID: Records] = [:]
         var rows: [TresorID: Row] = [:]
         var failures: [TresorID?: TresorError] = [:]
         while let part = await news.next() {
             do throws(TresorError) {
-                let summaries = try await all(session).filter { tresors.isEmpty || named.contains($0.tresor) }
+                let summaries =
+                    named.isEmpty
+                    ? try await all(session)
+                    : try await session.tresors.all(readingStrangers: false).filter { named.contains($0.tresor) }
                 failures[nil] = nil
                 for summary in summaries {
                     let id = summary.tresor
@@ -113,7 +122,9 @@ struct SyncCommand: SurfaceCommand {
                     let known = records[id] ?? session.records(in: id)
                     records[id] = known
                     do throws(TresorError) {
-                        let row = try await sync(summary, known, workplace, told: rows[id])
+                        // What a report stands for is its row here; nobody is asked, so nothing is refused.
+                        var tally = Tally()
+                        let row = try await sync(summary, known, workplace, told: rows[id], &tally)
                         failures[id] = nil
                         if !options.json, row.isNews(after: rows[id]) { try tell(row, workplace) }
                         rows[id] = row
@@ -150,63 +161,43 @@ struct SyncCommand: SurfaceCommand {
         workplace.output.report.print(CommandFailure(error))
     }
 
-    /// Syncs one tresor, and throws away what was not sent if that is wanted and confirmed.
+    /// Syncs one tresor, and throws away what was not sent if that is wanted and confirmed. Says why nothing was sent, and
+    /// prints the object of JSON, where the row is news.
+    ///
+    /// - Parameter row: the row that was told of this tresor before; `nil` for none.
     private func sync(
-        _ summary: TresorSummary, _ records: Records, _ workplace: CommandContext, _ tally: inout Tally
+        _ summary: TresorSummary, _ records: Records, _ workplace: CommandContext, told row: Row?, _ tally: inout Tally
     ) async throws(TresorError) -> Row {
+        let title = workplace.tresors.title(of: summary)
         var report = try await records.sync()
         if drop, report.isGone, !report.unsent.isEmpty {
             let count = report.unsent.count == 1 ? "1 unsent change" : "\(report.unsent.count) unsent changes"
             do {
-                try workplace.confirm("throw away \(count) of \(workplace.tresors.title(of: summary))?", yes: yes)
+                try workplace.confirm("throw away \(count) of \(title)?", yes: yes)
                 _ = try await records.dropUnsent()
                 report = try await records.sync()
+            } catch let error as TresorError where watch {
+                throw error
             } catch {
                 tally.refusal = CommandFailure(error)
             }
         }
         if let error = Self.error(of: report) { tally.errors.append(CommandError(error)) }
-        return try told(report, summary, workplace)
-    }
-
-    /// Syncs one tresor of which a row was told before; `nil` for none.
-    private func sync(
-        _ summary: TresorSummary, _ records: Records, _ workplace: CommandContext, told row: Row?
-    ) async throws(TresorError) -> Row {
-        var report = try await records.sync()
-        if drop, report.isGone, !report.unsent.isEmpty {
-            _ = try await records.dropUnsent()
-            report = try await records.sync()
-        }
-        guard self.row(of: report, summary, workplace).isNews(after: row) else {
-            return self.row(of: report, summary, workplace)
-        }
-        return try told(report, summary, workplace)
-    }
-
-    private func row(of report: SyncReport, _ summary: TresorSummary, _ workplace: CommandContext) -> Row {
-        Row(
-            title: workplace.tresors.title(of: summary), received: report.receivedCount, sent: report.sentCount,
-            state: Self.state(of: report))
-    }
-
-    /// Says why nothing was sent, and prints the object of JSON.
-    private func told(
-        _ report: SyncReport, _ summary: TresorSummary, _ workplace: CommandContext
-    ) throws(TresorError) -> Row {
-        let row = row(of: report, summary, workplace)
+        let next = Row(
+            title: title, received: report.receivedCount, sent: report.sentCount, state: Self.state(of: report))
+        guard next.isNews(after: row) else { return next }
         if let held = report.held {
             // The next sync finds out what became of it.
             Surroundings.current.obstacle.note(mayBeDone: false)
             workplace.output.say(
-                "\(row.title): nothing was sent, and the changes stay in your home: \(CommandFailure(held).message)")
+                "\(title): nothing was sent, and the changes stay in your home: \(CommandFailure(held).message)")
         }
         if options.json {
             do throws(CommandFailure) {
                 try workplace.output.object(Self.object(report))
             } catch { throw .failed(.inputOutput) }
         }
-        return row
+        return next
     }
 
     private static func state(of report: SyncReport) -> String {

@@ -104,6 +104,11 @@ package struct RecordTable: Sendable {
     /// All names that have a version, also those of deleted records, by rising bytes.
     package var names: [Name] { versions.filter { !$0.value.heads.isEmpty }.keys.sorted() }
 
+    /// The commits by which the table is read: those of all heads, and those whose packs are missing.
+    package var revisions: Set<UInt64> {
+        versions.values.reduce(into: Set(missing.keys)) { $0.formUnion($1.heads.map(\.revision)) }
+    }
+
     /// The versions of a record that no later one replaces, by rising revision.
     package func heads(of record: Name) -> [Head] { versions[record]?.heads ?? [] }
 

@@ -31,8 +31,8 @@ public struct HomeObject: Hashable, Sendable {
         case deviceShare
         /// The cleanup journal: objects that an interrupted change of unlock methods still has to delete (SPEC §8.4).
         case cleanupJournal
-        /// One part of the packs of a tresor (SPEC §8.5), as the store has them.
-        case records(TresorID, part: UInt64)
+        /// One piece of one part of the packs of a tresor (SPEC §8.5), as the store has them.
+        case records(TresorID, part: UInt64, piece: UInt64)
         /// Changes of records that are not sent yet, sealed (SPEC §8.5).
         case outbox(TresorID)
         /// The evidence that a store showed two histories; named by its hash, never replaced.
@@ -61,7 +61,8 @@ public struct HomeObject: Hashable, Sendable {
         case .cleanupJournal: "leftovers"
         case .log(let tresor, let part): "logs/\(Self.hexadecimal(tresor.digest)).\(part)"
         case .state(let tresor): "logs/\(Self.hexadecimal(tresor.digest)).state"
-        case .records(let tresor, let part): "records/\(Self.hexadecimal(tresor.digest)).\(part)"
+        case .records(let tresor, let part, let piece):
+            "records/\(Self.hexadecimal(tresor.digest)).\(part).\(piece)"
         case .outbox(let tresor): "records/\(Self.hexadecimal(tresor.digest))\(Self.outboxSuffix)"
         case .evidence(let hash): "evidence/\(Self.hexadecimal(hash))"
         }
@@ -103,8 +104,8 @@ extension HomeObject {
 
     package static func state(_ tresor: TresorID) -> HomeObject { HomeObject(.state(tresor)) }
 
-    package static func records(_ tresor: TresorID, part: UInt64) -> HomeObject {
-        HomeObject(.records(tresor, part: part))
+    package static func records(_ tresor: TresorID, part: UInt64, piece: UInt64 = 0) -> HomeObject {
+        HomeObject(.records(tresor, part: part, piece: piece))
     }
 
     private static let outboxSuffix = ".unsent"

@@ -4,31 +4,38 @@ import Foundation
 import Synchronization
 import Testing
 import TresorCrypto
-import TresorRecords
 
 @testable import Tresor
 @testable import TresorCore
+@testable import TresorRecords
 
 extension CommandSuite {
     /// `tresor sync --watch`: it goes on, and tells each change once.
     @Suite struct SyncWatches {
-        /// Whether a command has ended.
-        private final class End: Sendable {
-            let isOver = Mutex(false)
-        }
+        /// Anna's home and its copy, the desk, on which a command watches.
+        private let stage: CommandStage
+        private let anna: Session
+        private let desk: Session
 
-        @Test func eachChangeIsToldOnceUntilItIsInterrupted() async throws {
-            let stage = try CommandStage()
-            let anna = try await stage.person("anna")
-            try await stage.expect(0, as: "anna", "create", "plan")
-            let tresor = try #require(try await anna.tresors.named("plan").first).tresor
-            try stage.copy("anna", to: "desk")
-            let desk = Session(client: stage.client("desk"), identity: anna.identity)
-            let end = End()
-            let watch = Task { [stage, end] in
-                defer { end.isOver.withLock { $0 = true } }
-                return try await stage.run(as: "desk", ["sync", "--watch"])
+        /// A command that goes on.
+        private struct Watch {
+            /// Whether the command has ended.
+            private final class End: Sendable {
+                let isOver = Mutex(false)
             }
+
+            private let stage: CommandStage
+            private let end = End()
+            private let run: Task<CommandStage.Ending, any Error>
+
+            init(_ stage: CommandStage, _ words: String...) {
+                self.stage = stage
+                run = Task { [stage, end] in
+                    defer { end.isOver.withLock { $0 = true } }
+                    return try await stage.run(as: "desk", ["sync", "--watch"] + words)
+                }
+            }
+
             /// Waits for what only the watching command brings about; not for ever, if it has ended.
             func goOn(until isThere: () async throws -> Bool) async throws {
                 while try await !isThere() {
@@ -36,27 +43,128 @@ extension CommandSuite {
                     await Task.yield()
                 }
             }
-            let (here, there) = (anna.records(in: tresor), desk.records(in: tresor))
+
+            /// Interrupts it once the lines are out: the store is asked again only then.
+            func finish() async throws -> CommandStage.Ending {
+                let count = Mutex(0)
+                stage.evil.show { log in
+                    count.withLock { $0 += 1 }
+                    return log
+                }
+                try await goOn { count.withLock { $0 } >= 20 }
+                run.cancel()
+                return try await run.value
+            }
+        }
+
+        init() async throws {
+            stage = try CommandStage()
+            anna = try await stage.person("anna")
+            try await stage.expect(0, as: "anna", "create", "plan")
+            try await stage.expect(0, as: "anna", "create", "other")
+            try stage.copy("anna", to: "desk")
+            desk = Session(client: stage.client("desk"), identity: anna.identity)
+        }
+
+        private func tresor(_ name: String) async throws -> TresorID {
+            try #require(try await anna.tresors.named(name).first).tresor
+        }
+
+        private func put(_ name: String, in tresor: TresorID) async throws {
+            let records = anna.records(in: tresor)
+            try await records.put(name, Array("words".utf8))
+            _ = try await records.sync()
+        }
+
+        @Test func eachChangeIsToldOnceUntilItIsInterrupted() async throws {
+            let plan = try await tresor("plan")
+            let watch = Watch(stage)
+            let there = desk.records(in: plan)
             for (index, name) in ["morning", "evening"].enumerated() {
-                try await here.put(name, Array("words".utf8))
-                _ = try await here.sync()
+                try await put(name, in: plan)
                 // The watching command fetches it, and nobody else does.
-                try await goOn { try await there.list().records.count > index }
+                try await watch.goOn { try await there.list().records.count > index }
             }
-            // The store is asked again only once the line is out.
-            let count = Mutex(0)
-            stage.evil.show { log in
-                count.withLock { $0 += 1 }
-                return log
-            }
-            try await goOn { count.withLock { $0 } >= 20 }
-            watch.cancel()
-            let ending = try await watch.value
+            let ending = try await watch.finish()
             #expect(ending.code == 130, "\(ending.error)")
             let lines = ending.text.split(separator: "\n").map { $0.split(separator: " ") }
-            #expect(lines.allSatisfy { $0.count == 4 && $0[0] == "plan" && $0[3] == "ok" }, "\(ending.text)")
-            #expect(lines.reduce(0) { $0 + (Int($1[1]) ?? 0) } == 2, "\(ending.text)")
-            #expect(lines.count <= 3, "\(ending.text)")
+            #expect(lines.allSatisfy { $0.count == 4 && $0[3] == "ok" }, "\(ending.text)")
+            let told = lines.filter { $0[0] == "plan" }
+            #expect(told.reduce(0) { $0 + (Int($1[1]) ?? 0) } == 2, "\(ending.text)")
+            #expect(told.count <= 3 && lines.count == told.count + 1, "\(ending.text)")
+        }
+
+        @Test func aNamedTresorIsWatchedAlone() async throws {
+            let (plan, other) = (try await tresor("plan"), try await tresor("other"))
+            let watch = Watch(stage, "-t", "plan")
+            try await put("note", in: other)
+            try await put("note", in: plan)
+            let there = desk.records(in: plan)
+            try await watch.goOn { try await there.list().records.count == 1 }
+            let ending = try await watch.finish()
+            #expect(ending.code == 130, "\(ending.error)")
+            let titles = Set(ending.text.split(separator: "\n").compactMap { $0.split(separator: " ").first })
+            #expect(titles == ["plan"], "\(ending.text)")
+            #expect(try await desk.records(in: other).list().records.isEmpty)
+        }
+
+        /// Nobody compared the owner: the tresor lies apart, and is not left out in silence.
+        @Test func aNamedTresorThatLiesApartIsNotLeftOut() async throws {
+            _ = try await stage.person("house")
+            try await stage.expect(0, as: "anna", "share", "-t", "plan", "house", "--accept-unverified")
+            let words = ["sync", "--watch", "-t", try await tresor("plan").description]
+            let run = Task { [stage] in try await stage.run(as: "house", words) }
+            // A command that goes on is interrupted.
+            let count = Mutex(0)
+            stage.evil.show { log in
+                if count.withLock({ count in
+                    count += 1
+                    return count > 200
+                }) {
+                    run.cancel()
+                }
+                return log
+            }
+            let ending = try await run.value
+            #expect(ending.code == 16, "\(ending.text)\(ending.error)")
+            #expect(ending.error.contains("anna, the owner, is not verified"), "\(ending.error)")
+        }
+
+        @Test func aStoreThatFailsIsToldOnceAndReadAgain() async throws {
+            let plan = try await tresor("plan")
+            let watch = Watch(stage)
+            let there = desk.records(in: plan)
+            try await put("morning", in: plan)
+            try await watch.goOn { try await there.list().records.count == 1 }
+            stage.evil.goDown()
+            let evil = stage.evil
+            try await watch.goOn { evil.refusedCount >= 20 }
+            evil.behave()
+            try await put("evening", in: plan)
+            try await watch.goOn { try await there.list().records.count == 2 }
+            let ending = try await watch.finish()
+            #expect(ending.code == 130, "\(ending.error)")
+            // Once for the reading of all, and for each tresor that was being read when the store went down.
+            let told = ending.error.split(separator: "\n").count { $0.hasPrefix("tresor: error: ") }
+            #expect((1...3).contains(told), "\(ending.error)")
+        }
+
+        @Test func eachLineOfJSONIsAnObject() async throws {
+            let plan = try await tresor("plan")
+            let watch = Watch(stage, "-t", "plan", "--json")
+            let there = desk.records(in: plan)
+            try await put("note", in: plan)
+            try await watch.goOn { try await there.list().records.count == 1 }
+            let ending = try await watch.finish()
+            #expect(ending.code == 130, "\(ending.error)")
+            var count = 0
+            for line in ending.text.split(separator: "\n") {
+                let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+                #expect(object["tresor"] as? String == plan.description, "\(line)")
+                #expect(object["state"] as? String == "ok", "\(line)")
+                count += try #require(object["in"] as? Int)
+            }
+            #expect(count == 1, "\(ending.text)")
         }
     }
 }

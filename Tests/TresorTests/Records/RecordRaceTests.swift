@@ -201,17 +201,15 @@ import TresorTesting
     @Test func aNoticeIsGivenForWhatAnotherProgramFetched() async throws {
         let scene = try await Scene()
         let other = scene.open(scene.home.copy())
-        let changes = scene.records.changes()
+        var iterator = scene.records.changes().makeAsyncIterator()
         _ = try await scene.records.sync()
         for name in ["first", "second"] {
             try await other.put(name, "x".utf8)
             _ = try await other.sync()
             if name == "first" { _ = try await scene.open(scene.home).pull() }
             _ = try await scene.records.sync()
+            #expect(await iterator.next()?.names == [name])
         }
-        var iterator = changes.makeAsyncIterator()
-        #expect(await iterator.next()?.names == ["first"])
-        #expect(await iterator.next()?.names == ["second"])
     }
 
     @Test func aLockedSessionReadsNoPack() async throws {
@@ -265,6 +263,7 @@ import TresorTesting
         #expect(try await other.list().records.map(\.name) == ["a", "c"])
         home.tally.reset()
         #expect(try await other.list().isComplete == false)
+        #expect(try await other.pull().isComplete == false)
         #expect(home.tally.counts["home log"] == nil)
         // A pack that comes late is seen without a new head.
         evil.behave()

@@ -280,7 +280,7 @@ import TresorTesting
 
     @Test func whatIsAnnouncedIsInTheHome() async throws {
         let devices = try await Devices(2)
-        let changes = devices.records[1].changes()
+        let (early, changes) = (devices.records[1].changes(), devices.records[1].changes())
         try await devices.records[0].put("plan", "one".utf8)
         try await devices.sync(0)
         // The home takes the log, and no pack.
@@ -288,13 +288,18 @@ import TresorTesting
         devices.homes[1].fill(after: 0)
         #expect(await failure { try await devices.sync(1) } == .failed(.full))
         #expect(devices.homes[1].read(.records(devices.tresor, part: 0)) == nil)
+        // Nothing of the sync that failed is told.
+        let listener = Task { await early.reduce(into: [String]()) { $0 += $1.names } }
+        listener.cancel()
+        #expect(await listener.value == [])
         devices.homes[1].fill(after: nil)
-        try await devices.sync(1)
-        try await devices.records[0].put("note", "two".utf8)
-        try await devices.settle()
-        // Each is told once: nothing of the sync that failed.
         var iterator = changes.makeAsyncIterator()
         for name in ["plan", "note"] {
+            if name == "note" {
+                try await devices.records[0].put("note", "two".utf8)
+                try await devices.sync(0)
+            }
+            try await devices.sync(1)
             let next = try #require(await iterator.next())
             #expect(next.names == [name])
             let kept = try KeptPacks(try #require(devices.homes[1].read(.records(devices.tresor, part: 0))))
@@ -302,12 +307,33 @@ import TresorTesting
         }
     }
 
-    @Test func everyPartIsDeletedUpToAnEntry() async throws {
+    @Test func aSlowListenerGetsEverythingAsOne() async throws {
+        let devices = try await Devices(2)
+        let changes = devices.records[1].changes()
+        for name in ["b", "a", "b"] {
+            try await devices.records[0].put(name, "x".utf8)
+            try await devices.sync(0)
+            try await devices.sync(1)
+        }
+        let head = try await devices.records[1].view().state.head.sequence
+        var iterator = changes.makeAsyncIterator()
+        let notice = try #require(await iterator.next())
+        #expect(notice.names == ["a", "b"] && notice.revision == head)
+        try await devices.records[0].put("c", "x".utf8)
+        try await devices.sync(0)
+        try await devices.sync(1)
+        #expect(await iterator.next()?.names == ["c"])
+    }
+
+    @Test func aViewHoldsTheCommitsOfShownVersionsAlone() async throws {
         let devices = try await Devices(1)
-        let files = PackFiles(devices.sessions[0].client, devices.tresor)
-        for part: UInt64 in 0...2 { try await files.keep([part * KeptPacks.partCount: [1]], in: part) }
-        try files.delete(upTo: 2 * KeptPacks.partCount)
-        for part: UInt64 in 0...2 { #expect(devices.homes[0].read(.records(devices.tresor, part: part)) == nil) }
+        for text in ["one", "two", "three"] {
+            try await devices.records[0].put("plan", text.utf8)
+            try await devices.sync(0)
+        }
+        let view = try await devices.records[0].view()
+        #expect(Array(view.commits.keys) == [view.state.head.sequence])
+        #expect(try await devices.text(0, "plan") == "three")
     }
 
     @Test func theOutboxAndThePartsReadAsTheyWereWritten() async throws {

@@ -41,7 +41,10 @@ struct CountingHome: Home {
         try home.replace(object, withSecret: bytes)
     }
 
-    func delete(_ object: HomeObject) throws(TresorError) { try home.delete(object) }
+    func delete(_ object: HomeObject) throws(TresorError) {
+        tally.count("home deletions")
+        try home.delete(object)
+    }
 
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         try home.exclusively(body)
@@ -53,6 +56,7 @@ struct CountingHome: Home {
         switch object.kind {
         case .log: "log"
         case .state: "state"
+        case .records: "records"
         case .evidence: "evidence"
         default: "\(object.kind)"
         }

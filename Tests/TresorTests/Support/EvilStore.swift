@@ -35,6 +35,8 @@ final class EvilStore: FrontStore {
         var deletesNothing = false
         var callsUntilFailure: Int?
         var failsBehind = false
+        var isDown = false
+        var refusedCount = 0
         var writeCount = 0
         var shownCount = 0
         var restored: Log?
@@ -181,11 +183,21 @@ final class EvilStore: FrontStore {
         script.withLock { ($0.callsUntilFailure, $0.failsBehind) = (count, behind) }
     }
 
-    /// Passes a call on, unless it is the one that fails.
+    /// Fails at every call that reads or appends, until it behaves.
+    func goDown() { script.withLock { $0.isDown = true } }
+
+    /// How many calls it has failed since it went down.
+    var refusedCount: Int { script.withLock { $0.refusedCount } }
+
+    /// Passes a call on, unless it is one that fails.
     private func passing<Answer>(
         _ call: () async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
         let (fails, isBehind) = script.withLock { script in
+            if script.isDown {
+                script.refusedCount += 1
+                return (true, false)
+            }
             let fails = script.callsUntilFailure == 0
             script.callsUntilFailure = script.callsUntilFailure.flatMap { $0 > 0 ? $0 - 1 : nil }
             return (fails, script.failsBehind)

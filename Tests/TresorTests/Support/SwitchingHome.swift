@@ -8,15 +8,23 @@ import TresorStore
 
 /// A home that another program changes at one moment.
 final class SwitchingHome: Home {
-    enum Moment { case lock, outbox }
+    enum Moment {
+        case lock, outbox
+        /// The outbox is read while nobody else may change the home.
+        case lockedOutbox
+    }
 
     private let state: Mutex<(now: MemoryHome, next: MemoryHome?)>
+    private let isLocked = Mutex(false)
     private let moment: Moment
 
     init(_ home: MemoryHome, to next: MemoryHome, at moment: Moment) {
         state = Mutex((home, next))
         self.moment = moment
     }
+
+    /// Whether the moment has come.
+    var hasSwitched: Bool { state.withLock { $0.next == nil } }
 
     private var now: MemoryHome { state.withLock { $0.now } }
 
@@ -29,7 +37,10 @@ final class SwitchingHome: Home {
     }
 
     func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
-        if case .outbox = object.kind { come(.outbox) }
+        if case .outbox = object.kind {
+            come(.outbox)
+            if isLocked.withLock({ $0 }) { come(.lockedOutbox) }
+        }
         return now.read(object)
     }
 
@@ -47,6 +58,8 @@ final class SwitchingHome: Home {
 
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         come(.lock)
+        isLocked.withLock { $0 = true }
+        defer { isLocked.withLock { $0 = false } }
         return try now.exclusively(body)
     }
 

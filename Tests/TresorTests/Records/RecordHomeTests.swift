@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorRecords
+
+/// Records in a home that other programs of the same person change (SPEC §8.5, §19.7).
+@Suite struct RecordHomeTests {
+    /// Anna's tresor, which bob writes too, with a record that both have.
+    private struct Scene {
+        let evil = EvilStore(MemoryStore())
+        let world: World
+        let anna: Session
+        let bob: Session
+        let clinic: Session
+        let home: MemoryHome
+        let tresor: TresorID
+
+        init(needsApproval: Bool = false) async throws {
+            world = World(store: evil)
+            (anna, bob) = (try await world.quick("anna"), try await world.quick("bob"))
+            clinic = try await world.quick("clinic")
+            try world.introduce(anna, bob, clinic)
+            home = try #require(bob.client.home as? MemoryHome)
+            let approvers = needsApproval ? [clinic.chain] : []
+            tresor = try await anna.tresors.create(Name(typed: "plans"), approvers: approvers).tresor
+            try await share()
+            try await approve()
+            let mine = anna.records(in: tresor)
+            try await mine.put("plan", "one".utf8)
+            _ = try await mine.sync()
+            _ = try await open(home).sync()
+        }
+
+        /// Bob's records as another program with this home has them.
+        func open(_ home: any Home) -> Records {
+            Session(client: world.client(home), identity: bob.identity).records(in: tresor)
+        }
+
+        func share() async throws { try await anna.share(tresor, with: [bob], as: .writer) }
+
+        func approve() async throws {
+            for grant in PendingGrant.all(in: try await anna.client.logs.state(of: tresor)) {
+                try await clinic.tresors.perform(.approve(grant), on: tresor)
+            }
+        }
+
+        func revoke() async throws {
+            let person = try await anna.people.person(bob.user)
+            try await anna.tresor(tresor).perform(.revoke([person]))
+        }
+
+        func entryCount() async throws -> Int { Int(try await anna.client.logs.state(of: tresor).entryCount) }
+
+        func keeps(_ home: MemoryHome) -> Bool { home.read(.records(tresor, part: 0)) != nil }
+    }
+
+    @Test func aSlowProgramDeletesNothingOfALaterMembership() async throws {
+        let scene = try await Scene()
+        try await scene.revoke()
+        let removed = try await scene.entryCount()
+        let (before, after) = (scene.home.copy(), scene.home.copy())
+        try await scene.share()
+        _ = try await scene.open(after).sync()
+        #expect(scene.keeps(after))
+        // The slow program was shown the removal, and gets the lock behind the one that saw the return.
+        let home = SwitchingHome(before, to: after, at: .lock)
+        scene.evil.show { log in home.hasSwitched ? log : Array(log.prefix(removed)) }
+        let report = try await scene.open(home).sync()
+        #expect(home.hasSwitched && !report.isGone && report.isComplete)
+        #expect(scene.keeps(after))
+    }
+
+    @Test func whoReturnsReadsAgainWhatAnotherProgramDeleted() async throws {
+        let scene = try await Scene()
+        let his = scene.open(scene.home)
+        _ = try await his.sync()
+        try await scene.revoke()
+        #expect(try await scene.open(scene.home).sync().isGone)
+        #expect(!scene.keeps(scene.home))
+        try await scene.share()
+        let report = try await his.sync()
+        #expect(report.receivedCount == 1 && report.isComplete)
+        #expect(try await his.get("plan").content == Array("one".utf8))
+    }
+
+    @Test func aLostPackIsReadAgain() async throws {
+        let scene = try await Scene()
+        let his = scene.open(scene.home)
+        _ = try await his.sync()
+        scene.home.delete(.records(scene.tresor, part: 0))
+        #expect(await failure { _ = try await his.get("plan") } == .store(.withheld))
+        #expect(try await his.pull().receivedCount == 1)
+        #expect(try await his.get("plan").content == Array("one".utf8))
+    }
+
+    @Test func whoWaitsAgainKeepsNoPack() async throws {
+        let scene = try await Scene(needsApproval: true)
+        #expect(scene.keeps(scene.home))
+        try await scene.revoke()
+        try await scene.share()
+        let home = CountingHome(home: scene.home)
+        let his = scene.open(home)
+        #expect(await failure { _ = try await his.sync() } == .waiting)
+        #expect(!scene.keeps(scene.home))
+        // There is nothing to delete any more.
+        home.tally.reset()
+        #expect(await failure { _ = try await his.sync() } == .waiting)
+        #expect(home.tally.counts["home deletions"] == nil)
+        try await scene.approve()
+        #expect(try await his.sync().receivedCount == 1)
+    }
+
+    @Test func aChangeOnTopOfWhatAnotherProgramSentIsSentBehindIt() async throws {
+        let scene = try await Scene()
+        try await scene.open(scene.home).put("plan", "two".utf8)
+        let known = try await scene.entryCount()
+        let (before, after) = (scene.home.copy(), scene.home.copy())
+        let other = scene.open(after)
+        #expect(try await other.sync().sentCount == 1)
+        try await other.put("plan", "three".utf8)
+        // The outbox is read behind that of the other program, and the log before it.
+        let home = SwitchingHome(before, to: after, at: .lockedOutbox)
+        scene.evil.show { log in home.hasSwitched ? log : Array(log.prefix(known)) }
+        let his = scene.open(home)
+        let report = try await his.sync()
+        #expect(home.hasSwitched && report.held == nil && report.unsent == [])
+        #expect(try await his.versions(of: "plan").map(\.content) == [Array("three".utf8)])
+    }
+
+    @Test func anOwnerWhoWasNotComparedIsNamed() async throws {
+        let scene = try await Scene()
+        let eve = try await scene.world.quick("eve")
+        try scene.anna.client.people.pinBlocking(eve.identity.chain)
+        try await scene.anna.share(scene.tresor, with: [eve])
+        let hers = eve.records(in: scene.tresor)
+        #expect(await failure { _ = try await hers.sync() } == .unverified)
+        #expect(await failure { _ = try await hers.pull() } == .unverified)
+        try eve.client.people.pinBlocking(scene.anna.identity.chain)
+        #expect(try await hers.sync().receivedCount == 1)
+    }
+
+    @Test func versionsAreComparedWithoutReadingAPack() async throws {
+        let scene = try await Scene()
+        let (one, two) = (scene.open(scene.home), scene.open(scene.home.copy()))
+        for records in [one, two] { try await records.put("note", "the same".utf8) }
+        for records in [one, two] { _ = try await records.sync() }
+        let home = CountingHome(home: scene.home)
+        let records = scene.open(home)
+        _ = try await records.pull()
+        #expect(try await records.view().table.heads(of: Name(text: "note")).count == 2)
+        home.tally.reset()
+        #expect(try await records.list().records.map(\.state) == [.ok, .ok])
+        #expect(home.tally.counts["home records"] == nil)
+    }
+
+    @Test func anUnsentChangeStandsBesideWhatItDoesNotReplace() async throws {
+        let scene = try await Scene()
+        let (his, other) = (scene.open(scene.home), scene.open(scene.home.copy()))
+        try await his.put("plan", "mine".utf8)
+        #expect(try await his.versions(of: "plan").map(\.content) == [Array("mine".utf8)])
+        try await other.put("plan", "theirs".utf8)
+        _ = try await other.sync()
+        _ = try await his.pull()
+        let versions = try await his.versions(of: "plan")
+        #expect(versions.map(\.content) == [Array("mine".utf8), Array("theirs".utf8)])
+        #expect(versions.map(\.revision) == [nil, his.cache.view?.state.head.sequence])
+        #expect(versions.allSatisfy { $0.versionCount == 2 })
+        try await his.delete(["plan"])
+        #expect(try await his.versions(of: "plan").map(\.content) == [Array("theirs".utf8)])
+    }
+}
