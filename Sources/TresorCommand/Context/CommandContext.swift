@@ -77,6 +77,12 @@ struct CommandContext: Sendable {
             clock: Surroundings.current.now
         ).steady()
         client.slotWait = Self.slotWait(telling: invocation.output)
+        client.showsNewerKeys = { [output = invocation.output, keys = Surroundings.current.keys] in
+            keys.noteOld {
+                output.say(OldKeys.reason.message)
+                output.hint(OldKeys.wayOut)
+            }
+        }
         self.client = client
     }
 
@@ -106,7 +112,7 @@ struct CommandContext: Sendable {
         let opened = try await open(to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: true)
         let cleanup = opened.session.client.cleanup
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
-        Surroundings.current.introduction.note(unseen: isUnseen ? opened.session.identity.generation : nil)
+        Surroundings.current.keys.note(unseen: isUnseen ? opened.session.identity.generation : nil)
         try? await opened.session.client.cleanup.finish()
         // Nobody asked for that.
         Surroundings.current.obstacle.note(mayBeDone: false)

@@ -85,7 +85,7 @@ struct CommandFailure: Error, Sendable {
         case .notFound: "not found"
         case .busy: "someone else is writing, or something changed during the command; look and try again"
         case .wrongPassword: "wrong password"
-        case .noAccess: Surroundings.current.introduction.refusal?.message ?? "no access"
+        case .noAccess: Surroundings.current.keys.refusal?.message ?? "no access"
         case .altered: "damaged, forged, or not what was asked for"
         case .forked: "the store shows an older or a different history than before"
         case .unverified: "a person is not verified, or is not who they were"

@@ -141,6 +141,28 @@
             try await stage.run(0, as: "empty", "list")
         }
 
+        /// One person on two devices, of which one makes new keys. A service hears nobody with the older ones.
+        @Test func aDeviceWithOlderKeysIsToldWhyNobodyHearsIt() async throws {
+            let (stage, _) = try await stage()
+            try await stage.keygen("anna")
+            try await stage.run(0, as: "anna", "register", "--no-login")
+            for name in ["", ".password"] {
+                try FileManager.default.copyItem(
+                    atPath: stage.path("anna\(name)"), toPath: stage.path("desk\(name)"))
+            }
+            try await stage.run(0, as: "desk", "list")
+            try await stage.run(0, as: "anna", "rotate", "--identity", "--no-kit", "--yes", "--argon2id", "64,3")
+            for words in ["list", "create plans", "card dora"] {
+                let text = try await stage.failure(
+                    13, as: "desk", words.split(separator: " ").map(String.init))
+                #expect(
+                    text.contains("does not take the keys of this home: you have newer ones in another home"),
+                    "\(words): \(text)")
+                #expect(text.contains("recover --home DIR\n"), "\(words): \(text)")
+            }
+            try await stage.run(0, as: "anna", "create", "plans")
+        }
+
         @Test func somebodyWhoNeverRegisteredIsToldTo() async throws {
             let (stage, _) = try await stage()
             try await stage.keygen("cara")
