@@ -101,6 +101,7 @@ struct FindingReport {
             "the store has no server share for it, so it opens nothing: tresor forget, or tresor remember"
         case .withoutKit: "there is no recovery kit: tresor recover --new-kit"
         case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
+        case .kitElsewhere: "the copy that the recovery kit opens is in another store, for which the kit was made"
         case .notPublished:
             "the store does not have the newest card: tresor check --repair"
         case .interrupted: interruption
