@@ -97,6 +97,21 @@
             try await stage.run(0, as: "anna", "create", "plans")
         }
 
+        /// A service does not tell a deleted tresor from a lost one, and takes neither back from a member.
+        @Test func aDeletedTresorIsNotRestoredByAMember() async throws {
+            let (stage, _) = try await stage()
+            try await people(on: stage)
+            try await stage.run(0, as: "anna", "create", "plans")
+            try await stage.run(0, as: "anna", "share", "-t", "plans", "bruno")
+            try await stage.run(0, as: "bruno", "list")
+            try await stage.run(0, as: "anna", "delete", "-t", "plans", "--yes", "plans")
+            let text = try await stage.failure(13, as: "bruno", "check", "--repair", "-t", "plans")
+            #expect(text.contains(", and takes it back from anna alone, and not if it was deleted;"), "\(text)")
+            #expect(text.contains("hint: ask anna to run: tresor check --repair -t "), "\(text)")
+            try await stage.run(0, as: "bruno", "delete", "-t", "plans", "--yes", "plans")
+            try await stage.run(0, as: "bruno", "list")
+        }
+
         @Test func everyWayToTheIdentityWorks() async throws {
             let (stage, _) = try await stage()
             try await people(on: stage)
