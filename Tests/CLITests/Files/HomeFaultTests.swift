@@ -95,14 +95,15 @@ import TresorStore
         #expect(failure.hints == ["sudo chown root \(folder.path)/identity"])
     }
 
-    /// What root wrote into somebody's home would be closed to them.
-    @Test(.enabled(if: geteuid() == 0, "only root gives files away")) func rootWorksInTheNameOfTheOwner() throws {
+    /// What root wrote into somebody's home would be closed to them. Who owns it finds it without the option.
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away"), arguments: [true, false])
+    func rootWorksInTheNameOfTheOwner(isNamed: Bool) throws {
         let surroundings = Surroundings()
-        surroundings.words.given.withLock { $0 = ["--home", folder.path, "list"] }
+        surroundings.words.given.withLock { $0 = (isNamed ? ["--home", folder.path] : []) + ["list"] }
         let failure = try Surroundings.$current.withValue(surroundings) { () throws -> CommandFailure in
             try self.failure { _ in chown(folder.path, 65534, 65534) }
         }
         #expect(failure.message.hasSuffix("belongs to nobody, and you are root"))
-        #expect(failure.hints == ["sudo -u nobody tresor list --home \(folder.path)"])
+        #expect(failure.hints == ["sudo -u nobody tresor list" + (isNamed ? " --home \(folder.path)" : "")])
     }
 }
