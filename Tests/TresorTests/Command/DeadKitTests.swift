@@ -12,10 +12,7 @@ extension CommandSuite {
     @Suite struct DeadKits {
         @Test func aKitThatTheStoreDoesNotKeepIsTakenBack() async throws {
             let stage = try CommandStage()
-            let anna = try await stage.person("anna")
-            try await anna.unlocking.changePassword(to: password("anna"), cost: .floor)
-            try stage.write(Array("password of anna\n".utf8), to: "password")
-            guard chmod(stage.path("password"), 0o600) == 0 else { throw TresorError.failed(.other) }
+            let anna = try await stage.personWithPassword("anna")
             let acts = [
                 ["recover", "--new-kit", "--kit", "@kit"],
                 ["rotate", "--identity", "--kit", "@kit", "--yes", "--argon2id", "64,3"],
