@@ -122,7 +122,8 @@ struct CommandContext: Sendable {
     /// The default store is in the home, which the first command makes.
     private static func makeDirectory(of path: String, in places: Paths) throws {
         guard path == places.defaultStore else { return }
-        _ = try DirectoryHome(data: places.data, state: places.state).exclusively {}
+        let home = UninterruptedHome(home: DirectoryHome(data: places.data, state: places.state))
+        try home.exclusively { () throws(TresorError) in }
     }
 
     var now: UInt64 { client.clock() }

@@ -91,7 +91,8 @@ struct CommandFailure: Error, Sendable {
         case .unverified: "a person is not verified, or is not who they were"
         case .waiting: "you are not approved, or not admitted, yet; run the same command again later"
         case .store(.full) where storePlace.withLock({ $0.isService }):
-            "the store\(storePlace.withLock { $0.text }) has no room left for you; ask its operator about your quota"
+            "the store\(storePlace.withLock { $0.text }) has no room left: your quota is used up, or its disk is full; "
+                + "ask its operator which"
         case .store(let fault):
             "the store\(storePlace.withLock { $0.text }) failed: "
                 + (Surroundings.current.obstacle.value.flatMap { $0.fault == fault ? $0.words : nil } ?? fault.rawValue)

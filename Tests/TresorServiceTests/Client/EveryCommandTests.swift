@@ -18,11 +18,14 @@
         private final class Handler: ServiceHandler {
             private let bench: Bench
             private let seen = Mutex<[ServiceOperation]>([])
+            /// The operation for which there is no room.
+            let full = Mutex<ServiceOperation?>(nil)
 
             init(_ bench: Bench) { self.bench = bench }
 
             func answer(_ call: ServiceCall) async -> ServiceReply {
                 seen.withLock { $0.append(call.operation) }
+                if full.withLock({ $0 == call.operation }) { return ServiceReply(Refusal(.store(.full))) }
                 return await bench.service.answer(call)
             }
 
@@ -154,6 +157,18 @@
                 0, as: "empty", "recover", "--kit", "@kit", "--new-password-file", "@empty.password", "--argon2id",
                 "64,3")
             try await stage.run(0, as: "empty", "list")
+        }
+
+        /// A quota and a disk have one status.
+        @Test func aServiceWithoutRoomNamesBothReasons() async throws {
+            let (stage, handler) = try await stage()
+            try await people(on: stage)
+            handler.full.withLock { $0 = .append }
+            let text = try await stage.failure(18, as: "anna", "create", "plans")
+            #expect(
+                text.contains(
+                    "has no room left: your quota is used up, or its disk is full; ask its operator which\n"), "\(text)"
+            )
         }
 
         /// One person on two devices, of which one makes new keys. A service hears nobody with the older ones.
