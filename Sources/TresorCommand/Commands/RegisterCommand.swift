@@ -54,7 +54,7 @@ struct RegisterCommand: SurfaceCommand {
         }
         if replace { try forgetService() }
         let service = try await AskedService.open(options, to: "register")
-        Surroundings.current.keys.note(unseen: nil)
+        Surroundings.current.keys.note(service.session.identity.generation, isUnseen: false)
         let code = try invitation.map { try readInvitation($0, service) }
         let state = try await register(code, with: service)
         guard state == .active else { throw Self.waiting(state, service) }

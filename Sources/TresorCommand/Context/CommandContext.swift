@@ -112,7 +112,7 @@ struct CommandContext: Sendable {
         let opened = try await open(to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: true)
         let cleanup = opened.session.client.cleanup
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
-        Surroundings.current.keys.note(unseen: isUnseen ? opened.session.identity.generation : nil)
+        Surroundings.current.keys.note(opened.session.identity.generation, isUnseen: isUnseen)
         try? await opened.session.client.cleanup.finish()
         // Nobody asked for that.
         Surroundings.current.obstacle.note(mayBeDone: false)

@@ -13,6 +13,8 @@ final class KeyStanding: Sendable {
     private struct State {
         /// By the home's own journal: what no service can know yet.
         var unseen: Reason?
+        /// Whether this home's person has made new keys before.
+        var isRenewed = false
         /// Tells that a log shows newer keys.
         var sayOld: (@Sendable () -> Void)?
         var isRefused = false
@@ -25,19 +27,21 @@ final class KeyStanding: Sendable {
         state.withLock { state in
             if let unseen = state.unseen { return unseen }
             if state.sayOld != nil { return OldKeys.reason }
-            return state.isRefused ? Self.unknown : nil
+            return state.isRefused ? Self.unknown(isRenewed: state.isRenewed) : nil
         }
     }
 
-    /// - Parameter generation: the generation of this person that no service has seen; `nil` for none.
-    func note(unseen generation: UInt32?) {
+    /// Notes the generation of this home's keys.
+    ///
+    /// - Parameter isUnseen: whether no service has seen it, by the home's own journal.
+    func note(_ generation: UInt32, isUnseen: Bool) {
+        let message =
+            generation == 0
+            ? "you have not registered with this service" : "the service does not know your newest keys yet"
+        let hint = generation == 0 ? Self.registration : "tresor rotate --identity"
         state.withLock { state in
-            state.unseen = generation.map { generation in
-                generation == 0
-                    ? Reason(message: "you have not registered with this service", hints: [Self.registration])
-                    : Reason(
-                        message: "the service does not know your newest keys yet", hints: ["tresor rotate --identity"])
-            }
+            state.isRenewed = generation > 0
+            state.unseen = isUnseen ? Reason(message: message, hints: [hint]) : nil
         }
     }
 
@@ -54,9 +58,11 @@ final class KeyStanding: Sendable {
 
     private static let registration = "tresor register --no-login"
 
-    /// A service does not say why it hears nobody with these keys.
-    private static let unknown = Reason(
-        message: "the service does not take the keys of this home: you have newer ones in another home, have not "
-            + "registered there, or your account was closed",
-        hints: [OldKeys.wayOut, registration])
+    /// A service does not say why it hears nobody with these keys. One that was restored from a backup may have lost them.
+    private static func unknown(isRenewed: Bool) -> Reason {
+        Reason(
+            message: "the service does not take the keys of this home: you have newer ones in another home, or it does "
+                + "not know these, or your account was closed",
+            hints: [OldKeys.wayOut] + (isRenewed ? ["tresor card --publish"] : []) + [registration])
+    }
 }
