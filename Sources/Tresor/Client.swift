@@ -36,6 +36,8 @@ public struct Client: Sendable {
     private(set) var keeper: SnapshotStore?
     /// How a change of the key slots waits for another one.
     package var slotWait = SlotWait()
+    /// Called where a verified log shows newer keys of this person than the session has.
+    package var showsNewerKeys: @Sendable () -> Void = {}
     /// The unlocked identity of a session's client; it opens what the home keeps sealed.
     private(set) var identity: Identity?
 
@@ -67,6 +69,7 @@ public struct Client: Sendable {
         var client = Client(home: unlockedHome, store: store, clock: clock)
         client.keeper = keeper
         client.slotWait = slotWait
+        client.showsNewerKeys = showsNewerKeys
         client.identity = identity
         return client
     }

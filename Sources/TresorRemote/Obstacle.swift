@@ -83,6 +83,8 @@ package struct ServiceReport: Sendable {
     package var transfer: @Sendable (Transfer) -> Void
     /// Takes whether a change may be made although no answer came.
     package var mayBeDone: @Sendable (Bool) -> Void
+    /// Takes whether the service took the keys of the person in whose name it was asked last.
+    package var areKeysTaken: @Sendable (Bool) -> Void
     /// Takes what the person should know beside the answer to a request.
     package var notice: @Sendable (ServiceNotice) -> Void
 
@@ -90,11 +92,13 @@ package struct ServiceReport: Sendable {
         obstacle: @escaping @Sendable (Obstacle?) -> Void = { _ in },
         transfer: @escaping @Sendable (Transfer) -> Void = { _ in },
         mayBeDone: @escaping @Sendable (Bool) -> Void = { _ in },
+        areKeysTaken: @escaping @Sendable (Bool) -> Void = { _ in },
         notice: @escaping @Sendable (ServiceNotice) -> Void = { _ in }
     ) {
         self.obstacle = obstacle
         self.transfer = transfer
         self.mayBeDone = mayBeDone
+        self.areKeysTaken = areKeysTaken
         self.notice = notice
     }
 }

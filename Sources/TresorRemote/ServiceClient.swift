@@ -94,7 +94,7 @@ package final class ServiceClient: Sendable {
                 // One of the two clocks may be off, all sessions may have been ended, or this one: each is mended once. A
                 // device that was removed shows only once clocks and eras agree.
                 guard refusal.status == .unauthorized, renewals < Self.mostRenewals else {
-                    if refusal.status != .unauthorized { noteAnswer() }
+                    if refusal.status != .unauthorized { noteAnswer() } else { noteUnknownKeys() }
                     return .failure(refusal)
                 }
                 renewals += try renew(at: date, in: refusal.era) ? 1 : Self.mostRenewals
@@ -264,9 +264,15 @@ extension ServiceClient {
         key.statement.since <= now + RequestStatement.clockWindow && now + reserve <= key.statement.until
     }
 
-    /// Notes that the service knows the device of the session.
+    /// Notes that the service has no session by the keys of the person.
+    private func noteUnknownKeys() {
+        if case .person = Speaker.current { report.areKeysTaken(false) }
+    }
+
+    /// Notes that the service knows the keys of the person, and the device of the session.
     private func noteAnswer() {
         guard case .person(let identity, _) = Speaker.current else { return }
+        report.areKeysTaken(true)
         state.withLock { state in
             guard let session = state.people[ObjectIdentifier(identity)], session.key?.statement.device != nil else {
                 return

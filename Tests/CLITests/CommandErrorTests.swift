@@ -33,9 +33,15 @@ import TresorCrypto
         for error in [TresorError.unverified, .busy, .noAccess] {
             #expect(ApproveCommand.failure(of: error, for: "house").hints == ["tresor approve"])
         }
-        let introduction = Surroundings.Introduction()
-        introduction.note(unseen: 1)
-        #expect(introduction.refusal?.hint == "tresor rotate --identity")
+        let keys = KeyStanding()
+        keys.note(areTaken: false)
+        #expect(keys.refusal?.hints == ["tresor recover --home DIR", "tresor register --no-login"])
+        keys.note(1, isUnseen: true)
+        #expect(keys.refusal?.hints == ["tresor rotate --identity"])
+        keys.note(1, isUnseen: false)
+        #expect(keys.refusal?.hints.contains("tresor card --publish") == true)
+        keys.note(areTaken: true)
+        #expect(keys.refusal == nil)
         let lastOwner = CommandFailure(TresorError.usage(.lastOwner))
         #expect(lastOwner.message == "a tresor keeps at least one owner whose access has no end")
     }

@@ -104,6 +104,7 @@ package struct Audit: Sendable {
 
     private func checkKit(_ file: IdentityFile) async throws(TresorError) -> [Finding] {
         guard let locator = file.kitLocator else { return [Finding(subject: .identity, remark: .withoutKit)] }
+        if client.archive.isKitElsewhere(locator) { return [Finding(subject: .identity, remark: .kitElsewhere)] }
         let copy = try await store.kitCopy(locator: locator).flatMap { try? IdentityFile($0) }
         guard let copy, copy.isKitCopy, copy.chain == file.chain, copy.kitLocator == locator else {
             return [Finding(subject: .identity, remark: .withoutKitCopy)]

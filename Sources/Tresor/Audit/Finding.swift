@@ -64,6 +64,8 @@ package struct Finding: Hashable, Sendable {
         case withoutKit
         /// The store has no copy that the recovery kit opens.
         case withoutKitCopy
+        /// Another store took the copy that the recovery kit opens, and this one never did.
+        case kitElsewhere
         /// The store does not have this person's newest card.
         case notPublished
         /// A change of the key slots was interrupted; repeat it.
@@ -113,7 +115,7 @@ package struct Finding: Hashable, Sendable {
     /// The severity, which follows from the condition.
     package var level: Level {
         switch remark {
-        case .fine, .head, .elsewhere, .waiting: .ok
+        case .fine, .head, .elsewhere, .kitElsewhere, .waiting: .ok
         case .failed, .forked, .lostEntries: .bad
         default: .warn
         }

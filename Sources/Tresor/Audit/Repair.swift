@@ -61,8 +61,9 @@ extension Audit {
     /// - Parameter wraps: makes the wraps that go with an entry; `nil` for none.
     /// - Returns: the number of restored entries.
     /// - Throws: ``TresorError/forked`` when the store's log has anything else. ``TresorError/notFound`` for a tresor
-    ///   that this home does not know, or whose entries it no longer has. ``TresorError/busy`` when the store's log
-    ///   changed while it was read; the error of the rule when the entries after the head are not valid;
+    ///   that this home does not know, or whose entries it no longer has, and for one that was deleted from the store.
+    ///   ``TresorError/busy`` when the store's log changed while it was read; the error of the rule when the entries
+    ///   after the head are not valid;
     ///   ``TresorError/cancelled`` between two entries, and then a repeated call restores the others.
     @concurrent package func restoreEntries(
         of tresor: TresorID, wraps: WrapsOfEntry? = nil
@@ -130,7 +131,11 @@ extension Audit {
                 let outcome = try await client.uninterrupted { () async throws(TresorError) in
                     try await store.append(change)
                 }
-                guard outcome == .done else { throw .busy }
+                guard outcome == .done else {
+                    // A store keeps the id of a tresor that was deleted, and takes nothing for it.
+                    guard next == 0 else { throw .busy }
+                    throw try await store.entries(of: known.tresor, from: 0, limit: 1).isEmpty ? .notFound : .busy
+                }
                 previous = bytes
                 next += 1
             }

@@ -83,15 +83,20 @@ package struct LogArchive: Sendable {
         return entries
     }
 
-    /// Rewrites the pinned heads to prove that the home is writable before anything is sent. Otherwise an act could
-    /// succeed in the store and fail in the home.
+    /// Rewrites what the home has of some objects to prove that it is writable, before anything is sent. Otherwise an act
+    /// could succeed in the store and fail in the home. Pinned heads are written and deleted again if there are none.
     ///
     /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
-    func proveWritable() throws(TresorError) {
+    func proveWritable(_ objects: [HomeObject] = [.heads]) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
-            let present = try home.read(.heads)
-            try home.replace(.heads, with: present ?? PinnedHeads().bytes)
-            if present == nil { try home.delete(.heads) }
+            for object in objects {
+                if let present = try home.read(object) {
+                    try home.replace(object, with: present)
+                } else if object == .heads {
+                    try home.replace(object, with: PinnedHeads().bytes)
+                    try home.delete(object)
+                }
+            }
         }
     }
 

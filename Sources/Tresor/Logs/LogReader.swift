@@ -42,6 +42,9 @@ package struct LogReader: Sendable {
         client.steadyLogs?.forget(tresor)
         let start = client.steadyLogs?.now
         let state = try await readLog(tresor, remembering, progress)
+        if let mine = client.identity?.chain, state.chain(of: mine.user)?.isNewer(than: mine) == true {
+            client.showsNewerKeys()
+        }
         if remembering == .yes, let start { client.steadyLogs?.hold(state, since: start) }
         return state
     }

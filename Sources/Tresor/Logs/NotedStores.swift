@@ -4,9 +4,9 @@ package import TresorCore
 package import TresorCrypto
 
 /// The stores that have shown this home the pinned head of each tresor (SPEC §8.5): 10 bytes, then 34 and a name for each
-/// tresor and store.
+/// tresor and store. The locator of a kit stands as a tresor's id does, for the stores that took the copy it opens.
 ///
-/// Another store need not have the tresor. Each noted one must go on showing it.
+/// Another store need not have the tresor or the copy. Each noted one must go on showing it.
 package struct NotedStores: Hashable, Sendable {
     private var stores: [TresorID: Set<StoreName>] = [:]
 
@@ -81,6 +81,15 @@ extension LogArchive {
     /// Whether this store has a name and is not noted yet for a tresor.
     func isNewStore(of tresor: TresorID) -> Bool {
         client.storeName.map { !notedStores()[tresor].contains($0) } ?? false
+    }
+
+    /// Whether other stores took the copy that a kit opens, and this one never did.
+    func isKitElsewhere(_ locator: Hash256) -> Bool { otherStore(of: TresorID(locator)) != nil }
+
+    /// Notes that this store has the copy that a kit opens.
+    func noteStore(ofKit locator: Hash256) throws(TresorError) {
+        guard isNewStore(of: TresorID(locator)) else { return }
+        try client.home.exclusively { () throws(TresorError) in try noteStore(of: TresorID(locator)) }
     }
 
     /// Notes that this store has shown the pinned head of a tresor. The caller holds the home's lock.

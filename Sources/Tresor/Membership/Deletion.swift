@@ -50,7 +50,12 @@ package struct Deletion: Sendable {
             let tresor = plan.state.tresor
             client.steadyLogs?.forget(tresor)
             if plan.isThere {
-                try await Cores.apart { () throws(TresorError) in try client.archive.proveForgetting(tresor) }
+                try await Cores.apart { () throws(TresorError) in
+                    try client.archive.proveWritable([
+                        .state(tresor), .wraps, .records(tresor, part: 0), .outbox(tresor), .notedStores, .heads,
+                        .log(tresor), .names,
+                    ])
+                }
                 try await client.store.deleteTresor(tresor)
                 guard try await isSilent(tresor) else { throw .store(.notStored) }
             }
@@ -77,20 +82,6 @@ package struct Deletion: Sendable {
 }
 
 extension LogArchive {
-    /// Writes what the home has of a tresor once more. Where this fails, nothing is deleted anywhere.
-    func proveForgetting(_ tresor: TresorID) throws(TresorError) {
-        try client.home.exclusively { () throws(TresorError) in
-            let objects = [
-                HomeObject.state(tresor), .wraps, .records(tresor, part: 0), .outbox(tresor), .notedStores, .heads,
-                .log(tresor), .names,
-            ]
-            for object in objects {
-                guard let bytes = try client.home.read(object) else { continue }
-                try client.home.replace(object, with: bytes)
-            }
-        }
-    }
-
     /// Forgets a tresor that was deleted, whatever the home has of it.
     ///
     /// The pinned head goes before the log: without it, parts of the log count for nothing.

@@ -21,7 +21,8 @@ package struct Recovery: Sendable {
             try await session.unlocking.changePassword(to: newPassword, cost: cost)
             return RecoveredSession(session: session, isFromStore: false)
         }
-        guard let bytes = try await store.kitCopy(locator: try kit.locator()) else { throw .wrongPassword }
+        let locator = try kit.locator()
+        guard let bytes = try await store.kitCopy(locator: locator) else { throw .wrongPassword }
         let copy = try IdentityFile(bytes)
         guard copy.isKitCopy else { throw .altered }
         let identity = try copy.open(withKit: kit)
@@ -35,6 +36,8 @@ package struct Recovery: Sendable {
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
                 try home.replace(.identity, with: file.bytes)
+                // Without the note, each store is asked for the copy.
+                try? client.archive.noteStore(of: TresorID(locator))
             }
         }
         return RecoveredSession(session: Session(client: client, identity: identity), isFromStore: true)

@@ -139,12 +139,14 @@ public struct SlotChanges: Sendable {
         try client.cleanup.note(kits: Set(present))
     }
 
-    /// Puts a kit's copy and reads it back: the old kit must not be replaced by one that opens nothing.
+    /// Puts a kit's copy, reads it back, and notes the store: the old kit must not be replaced by one that opens nothing.
     func put(_ copy: IdentityFile, at locator: Hash256) async throws(TresorError) {
         let bytes = copy.bytes
-        guard try await client.store.kitCopy(locator: locator) != bytes else { return }
-        try await client.store.putKitCopy(bytes, locator: locator)
-        guard try await client.store.kitCopy(locator: locator) == bytes else { throw .store(.notStored) }
+        if try await client.store.kitCopy(locator: locator) != bytes {
+            try await client.store.putKitCopy(bytes, locator: locator)
+            guard try await client.store.kitCopy(locator: locator) == bytes else { throw .store(.notStored) }
+        }
+        try client.archive.noteStore(ofKit: locator)
     }
 
     /// The time from which the trust of a device counts, in seconds since 1970: that of the clock, or the own time of the

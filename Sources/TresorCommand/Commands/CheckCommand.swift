@@ -143,7 +143,7 @@ struct CheckCommand: InputsCommand {
             (count, packCount) = try await session.records(in: id).restore()
             state = try await session.client.logs.state(of: id)
         } catch {
-            throw workplace.tresors.logFailure(error, id)
+            throw await failure(error, of: id, session, workplace)
         }
         let packs = packCount == 0 ? "" : " and \(packCount) \(packCount == 1 ? "pack" : "packs") of records"
         workplace.output.say("restored \(FindingReport.entries(UInt64(count)))\(packs)")
@@ -156,6 +156,32 @@ struct CheckCommand: InputsCommand {
             "type": "finding", "level": "ok", "subject": .string(id.description),
             "restored": .unsigned(UInt64(count)), "packs": .unsigned(UInt64(packCount)),
         ])
+    }
+
+    /// The failure of a restoration. What a store has nothing of, and does not take back, was deleted from it.
+    private func failure(
+        _ error: TresorError, of id: TresorID, _ session: Session, _ workplace: CommandContext
+    ) async -> CommandFailure {
+        let client = session.client
+        guard error == .notFound || error == .noAccess, let state = try? client.archive.verifiedState(of: id),
+            (try? client.archive.entries(of: state, from: 0)) != nil,
+            (try? await client.store.entries(of: id, from: 0, limit: 1).isEmpty) == true
+        else { return workplace.tresors.logFailure(error, id) }
+        let short = id.description.prefix(10)
+        let founder = workplace.tresors.handle(of: state.founder, in: state)
+        let forget = "tresor delete -t \(short)"
+        guard error == .noAccess else {
+            return CommandFailure(
+                of: error,
+                "the store says that \(short) was deleted: ask \(founder), who made it; tresor delete forgets it here",
+                hints: [forget])
+        }
+        return CommandFailure(
+            of: error,
+            "the service has nothing of \(short), and takes it back from \(founder) alone, and not if it was deleted; "
+                + "tresor delete forgets it here",
+            hints: (state.founder == session.user ? [] : ["ask \(founder) to run: tresor check --repair -t \(short)"])
+                + [forget])
     }
 
     /// Restores a card that the store has lost; a newer or different one stays and is reported.

@@ -36,6 +36,7 @@ struct CreateCommand: SurfaceCommand {
         let tresorKind = try kind.map { text throws(CommandFailure) in try CommandContext.name(text, of: "a kind") }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "create a tresor")
+        try await workplace.refuseReplacedKeys(session)
         try workplace.proveMarks(session)
         let approvers = try await workplace.people.approvers(approver, workplace.verifier)
         let state: LogState

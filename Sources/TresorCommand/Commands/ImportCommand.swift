@@ -59,7 +59,7 @@ struct ImportCommand: InputsCommand {
     ) -> CommandFailure {
         let id = export.tresor.description.prefix(10)
         switch error {
-        case .noAccess where workplace.service != nil && Surroundings.current.introduction.refusal == nil:
+        case .noAccess where workplace.service != nil && Surroundings.current.keys.refusal == nil:
             return CommandFailure(
                 of: error,
                 "the service does not take \(id) from you: a new tresor comes from its founder, and an entry from its "

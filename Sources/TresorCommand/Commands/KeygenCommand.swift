@@ -98,7 +98,8 @@ struct KeygenCommand: SurfaceCommand {
             : "the files of an earlier identity move to"
         workplace.output.say("\(what) \(DisplayText.quoted(moved.path))")
         let isMoved = try await Interrupts.atomically { () async throws(CommandFailure) in
-            try await moved.move(includingIdentity: force, after: workplace.client.slotWait)
+            let client = workplace.client
+            return try await moved.move(includingIdentity: force, in: client.home, after: client.slotWait)
         }
         guard isMoved else { throw isThere(in: places) }
         return moved

@@ -96,26 +96,22 @@ struct KitOptions: ParsableArguments, Sendable {
             }
             return result
         } catch {
-            await takeBack(locator, workplace)
+            takeBack(locator, workplace)
             throw error
         }
     }
 
-    /// Removes the file of a kit that did not become valid. Where the store may have the copy that it opens, it stays.
-    private func takeBack(_ locator: Hash256, _ workplace: CommandContext) async {
+    /// Removes the file of a kit that did not become valid. Its copy may be in the store by then. The cleanup journal names
+    /// that, and the next cleanup deletes it, whatever command that is: these words may never become valid.
+    private func takeBack(_ locator: Hash256, _ workplace: CommandContext) {
         guard let file = try? workplace.client.identityFileBlocking(), file.kitLocator != locator else { return }
-        let opensNothing: Bool
-        do throws(TresorError) {
-            opensNothing = try await workplace.client.store.kitCopy(locator: locator) == nil
-        } catch {
-            opensNothing = false
+        guard let kit else {
+            return workplace.output.say("the kit that was shown opens nothing: throw it away, and run this again")
         }
-        let shown = kit.map { "the recovery kit in \(DisplayText.quoted($0))" } ?? "the kit that was shown"
-        if opensNothing, let kit, (try? Self.read(kit).locator()) == locator, unlink(kit) == 0 {
-            workplace.output.say("\(shown) would open nothing, and was removed")
-        } else {
-            workplace.output.say("\(shown) is not in force yet: run this again, before anything else")
-        }
+        let isRemoved = (try? Self.read(kit).locator()) == locator && unlink(kit) == 0
+        workplace.output.say(
+            "the recovery kit in \(DisplayText.quoted(kit)) would open nothing, and "
+                + (isRemoved ? "was removed" : "must be removed"))
     }
 
     /// Makes a kit and writes or shows its words. Reuses a kit that an interrupted run has written to the file.

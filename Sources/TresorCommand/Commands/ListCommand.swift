@@ -120,7 +120,7 @@ struct ListCommand: SurfaceCommand {
             error = summary.error
             if let known = summary.state { describe(known, me, workplace) }
             if let trust = summary.founderTrust, !trust.isVerified, error == nil {
-                state = summary.state?.founder == me ? "made with your old keys" : "unverified"
+                state = summary.state?.founder == me && trust == .unverified ? "made with your old keys" : "unverified"
                 error = .unverified
             }
             if let stranger = summary.stranger {

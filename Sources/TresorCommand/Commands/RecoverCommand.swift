@@ -57,7 +57,9 @@ struct RecoverCommand: SurfaceCommand {
         try await place.make(workplace) { recoveryKit in
             try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
         }
-        workplace.output.say("the new kit is valid; the one that this home had before no longer opens anything")
+        workplace.output.say(
+            "the new kit is valid; the one before opens nothing here or in the store; a home of yours on another device "
+                + "keeps its own")
         try report(session, "kit", workplace)
     }
 

@@ -54,7 +54,7 @@ struct RegisterCommand: SurfaceCommand {
         }
         if replace { try forgetService() }
         let service = try await AskedService.open(options, to: "register")
-        Surroundings.current.introduction.note(unseen: nil)
+        Surroundings.current.keys.note(service.session.identity.generation, isUnseen: false)
         let code = try invitation.map { try readInvitation($0, service) }
         let state = try await register(code, with: service)
         guard state == .active else { throw Self.waiting(state, service) }
@@ -97,7 +97,7 @@ struct RegisterCommand: SurfaceCommand {
                     + DisplayText.name(service.session.handle.bytes)
                     + (invitation == nil ? "; an invitation of the operator comes before somebody who only waits" : ""),
                 hints: hints(wayOutOf: service))
-        case .noAccess where invitation != nil:
+        case .noAccess where invitation != nil && Surroundings.current.keys.refusal == nil:
             CommandFailure(
                 of: error, "the invitation is not good at \(service.place): it was used, or its time is over",
                 hints: ["tresor register --no-login"])

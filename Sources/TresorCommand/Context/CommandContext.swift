@@ -77,6 +77,12 @@ struct CommandContext: Sendable {
             clock: Surroundings.current.now
         ).steady()
         client.slotWait = Self.slotWait(telling: invocation.output)
+        client.showsNewerKeys = { [output = invocation.output, keys = Surroundings.current.keys] in
+            keys.noteOld {
+                output.say(OldKeys.reason.message)
+                output.hint(OldKeys.wayOut)
+            }
+        }
         self.client = client
     }
 
@@ -106,7 +112,7 @@ struct CommandContext: Sendable {
         let opened = try await open(to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: true)
         let cleanup = opened.session.client.cleanup
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
-        Surroundings.current.introduction.note(unseen: isUnseen ? opened.session.identity.generation : nil)
+        Surroundings.current.keys.note(opened.session.identity.generation, isUnseen: isUnseen)
         try? await opened.session.client.cleanup.finish()
         // Nobody asked for that.
         Surroundings.current.obstacle.note(mayBeDone: false)
@@ -116,7 +122,8 @@ struct CommandContext: Sendable {
     /// The default store is in the home, which the first command makes.
     private static func makeDirectory(of path: String, in places: Paths) throws {
         guard path == places.defaultStore else { return }
-        _ = try DirectoryHome(data: places.data, state: places.state).exclusively {}
+        let home = UninterruptedHome(home: DirectoryHome(data: places.data, state: places.state))
+        try home.exclusively { () throws(TresorError) in }
     }
 
     var now: UInt64 { client.clock() }

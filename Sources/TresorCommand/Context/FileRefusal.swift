@@ -103,6 +103,10 @@ struct FileRefusal {
         let name = session.tresors.knownNameBlocking(of: state.tresor)
         let title = name.map { DisplayText.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
         let owner = workplace.tresors.handle(of: state.founder, in: state)
+        if let reason = Surroundings.current.keys.refusal {
+            return CommandFailure(
+                of: error, "\(input.shownName): \(reason.message)", hints: reason.hints, file: input.path)
+        }
         if isResealing, state.members[user]?.role == .reader {
             return CommandFailure(
                 of: error, "you can read \(title) (owned by \(owner)) but not write to it", file: input.path)

@@ -27,7 +27,9 @@ struct FindingReport {
             case .lostEntries: .store(.other)
             default: nil
             }
-        try add(finding.level.rawValue, subject(finding.subject), words(finding.remark), error)
+        let isOld = error == .forked && finding.subject == mine.map { .person($0.user) }
+        let text = isOld ? OldKeys.finding : words(finding.remark)
+        try add(finding.level.rawValue, subject(finding.subject), text, error)
     }
 
     /// - Parameter error: the error with which a bad finding ends the command.
@@ -65,9 +67,10 @@ struct FindingReport {
         workplace.output.isJSON ? id.description : String(id.description.prefix(10))
     }
 
+    private var mine: CardChain? { try? workplace.client.identityFileBlocking().chain }
+
     private func name(_ user: UserID) -> String {
         guard !workplace.output.isJSON else { return user.description }
-        let mine = try? workplace.client.identityFileBlocking().chain
         if let mine, mine.user == user { return workplace.name(of: mine) }
         let pinned = (try? workplace.client.people.pinnedBlocking())?.first { $0.chain.user == user }
         return pinned.map { workplace.name(of: $0.chain) } ?? ShortID.text(of: user)
@@ -98,6 +101,7 @@ struct FindingReport {
             "the store has no server share for it, so it opens nothing: tresor forget, or tresor remember"
         case .withoutKit: "there is no recovery kit: tresor recover --new-kit"
         case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
+        case .kitElsewhere: "the copy that the recovery kit opens is in another store, for which the kit was made"
         case .notPublished:
             "the store does not have the newest card: tresor check --repair"
         case .interrupted: interruption

@@ -50,7 +50,8 @@ struct Invocation: Sendable {
     ///
     /// - Parameter place: the address of the service, fit to be shown.
     func serviceReport(of place: String) -> ServiceReport {
-        let (obstacle, notices) = (Surroundings.current.obstacle, Surroundings.current.notices)
+        let (obstacle, notices, keys) =
+            (Surroundings.current.obstacle, Surroundings.current.notices, Surroundings.current.keys)
         let transfers = TransferProgress { [options, environment] label in
             Progress(label, options: options, environment: environment)
         }
@@ -59,6 +60,7 @@ struct Invocation: Sendable {
                 transfers.finish()
                 obstacle.note(noted)
             }, transfer: { transfers.update($0) }, mayBeDone: { obstacle.note(mayBeDone: $0) },
+            areKeysTaken: { keys.note(areTaken: $0) },
             notice: { [output] notice in notices.take(notice, from: place) { output.say($0) } })
     }
 

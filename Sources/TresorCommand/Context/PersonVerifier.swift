@@ -129,7 +129,8 @@ struct PersonVerifier: Sendable {
 
     /// Asks for the owner of a tresor to be verified, if a command needs that.
     ///
-    /// - Throws: 16 when they are not verified, and always when the handle is known as another person's.
+    /// - Throws: 16 when they are not verified, and always when the handle is known as another person's; 15 when they are
+    ///   this person, with newer keys than this home has.
     func verifyFounder(of state: LogState, for session: Session, accept: Bool, hint: String) async throws {
         let trust = try session.client.trust.founderTrustBlocking(in: state)
         guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }
@@ -139,6 +140,7 @@ struct PersonVerifier: Sendable {
         // The founder's newer keys were compared: the next act of an owner adds them to the log first.
         if state.members[session.identity.user]?.role == .owner, try client.trust.isKnownFromBefore(state) { return }
         guard chain.user != (try? client.identityFileBlocking().chain.user) else {
+            if case .renewed = trust { throw OldKeys.failure }
             throw TresorResolver.madeWithOldKeys(state.tresor, hint: hint)
         }
         if try client.trust.isUnproved(state) {

@@ -118,7 +118,10 @@ struct TresorResolver: Sendable {
     }
 
     /// The verified state before an act. Updates of this home are added to the log first, and each is reported.
+    ///
+    /// - Throws: 15 where the log has newer keys of this person; the act would be none by the older ones.
     func settle(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> LogState {
+        if let known = summary.state { try refuseOldKeys(in: known, session) }
         guard !dryRun else {
             if let known = summary.state { return known }
             return try await state(of: summary.tresor)

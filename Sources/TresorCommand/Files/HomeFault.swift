@@ -62,9 +62,9 @@ enum HomeFault {
     ) -> String {
         if isInside { return "sudo chown \(isDirectory ? "-R " : "")\(caller) \(word)" }
         // Files of root in somebody's home would close it to them.
-        guard caller == "root" else { return "tresor … {--home} --home DIR" }
-        // The home of a user is found without the option, and its state lies apart then.
-        let isNamed = !word.hasSuffix("/.local/share/tresor")
+        guard geteuid() == 0 else { return "tresor … {--home} --home DIR" }
+        // The owner finds their own home without the option, and its state lies apart then. sudo passes no variable on.
+        let isNamed = HintCompletion.gives("--home") || (try? Environment.current())?.home != nil
         return "sudo -u \(owner) " + HintCompletion.complete(isNamed ? "tresor … {--home} --home \(word)" : "tresor … ")
     }
 

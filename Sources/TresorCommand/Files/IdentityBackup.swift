@@ -2,6 +2,7 @@
 
 import Synchronization
 import Tresor
+import TresorCore
 import TresorCrypto
 import TresorStore
 
@@ -55,16 +56,18 @@ final class IdentityBackup: Sendable {
     ///
     /// - Parameters:
     ///   - includingIdentity: whether an identity may be moved; otherwise one that has just appeared is refused.
+    ///   - home: the home, whose locks keep others away.
     ///   - wait: how to wait for another change of the key slots.
     /// - Returns: `false` for such an identity; then nothing is moved.
-    func move(includingIdentity: Bool, after wait: SlotWait) async throws(CommandFailure) -> Bool {
+    func move(
+        includingIdentity: Bool, in home: any Home, after wait: SlotWait
+    ) async throws(CommandFailure) -> Bool {
         token.withLock { $0 = Interrupts.onInterrupt { [weak self] in self?.putBack() } }
         var failure: CommandFailure?
         var isRefused = false
         do throws(TresorError) {
-            let home = DirectoryHome(data: places.data, state: places.state)
             let lock = try await wait.lock(home)
-            try home.exclusively {
+            try home.exclusively { () throws(TresorError) in
                 isRefused = !includingIdentity && hasIdentity
                 if !isRefused { failure = moveAll() }
             }

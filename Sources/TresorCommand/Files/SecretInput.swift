@@ -127,7 +127,7 @@ enum SecretInput {
         func failure(
             of what: String, lineCount: Int, path: String?, option: String, firstLine: String?
         ) -> CommandFailure {
-            let file = path.map { Shell.path($0) }
+            let file = path.flatMap { Self.isReadAgain($0) ? Shell.path($0) : nil }
             let (message, command): (String, String?) =
                 switch self {
                 case .mark:
@@ -138,7 +138,7 @@ enum SecretInput {
                 case .wide:
                     (
                         "\(what) is UTF-16, and a password is UTF-8",
-                        file.map { "iconv -f UTF-16 -t UTF-8 \($0) > FILE" }
+                        file.map { Self.writing("iconv -f UTF-16 -t UTF-8 \($0)") }
                     )
                 case .lines:
                     (
@@ -146,12 +146,21 @@ enum SecretInput {
                         file.map { file in
                             // The file stays as it is: its other lines may be somebody's notes.
                             let first = "head -n 1 \(file)"
-                            guard StandardInput.isFree else { return "\(first) > FILE" }
+                            guard StandardInput.isFree else { return Self.writing(first) }
                             return first + " | " + HintCompletion.complete("tresor … {\(option)-file} \(option)-fd 0")
                         } ?? firstLine
                     )
                 }
-            return CommandFailure(.usage, message, hints: command.map { [$0] } ?? [], file: path)
+            let other = path.map { _ in "tresor … {\(option)-file} \(option)-file FILE" }
+            return CommandFailure(.usage, message, hints: [command ?? other].compactMap(\.self), file: path)
+        }
+
+        /// A command that writes a secret file. A shell would make one that others can read.
+        private static func writing(_ command: String) -> String { "(umask 077; \(command) > FILE)" }
+
+        /// Whether a path names the same content in the next command: not a pipe, and no descriptor of this program.
+        private static func isReadAgain(_ path: String) -> Bool {
+            FileIdentity.isFile(path: path) && !path.hasPrefix("/dev/") && !path.hasPrefix("/proc/")
         }
     }
 

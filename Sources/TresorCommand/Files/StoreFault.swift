@@ -39,14 +39,33 @@ enum StoreFault {
         return CommandFailure(of: error, CommandFailure(error).message, file: path)
     }
 
-    /// SQLite writes beside the store too, so everyone who uses it needs write access to the directory.
+    /// SQLite writes beside the store too, so everyone who uses it needs write access to the directory. To open both to
+    /// their group helps nobody who is not in it.
     static func notWritable(_ path: String) -> CommandFailure {
-        let directory = Shell.path(AtomicFile.split(path).directory)
+        let (folder, shown) = (AtomicFile.split(path).directory, DisplayText.quoted(path))
+        let refusal = "the store at \(shown) cannot be written by you"
+        if let group = [folder, path].lazy.compactMap({ group(of: $0) }).first(where: { !isOurs($0) }) {
+            let name = SystemName.of(group: group)
+            return CommandFailure(
+                .store(.readOnly), "\(refusal): it is for the group \(name), which you are not in", file: path)
+        }
         let file =
             FileIdentity(path: path) == nil
             ? [] : ["chmod g+w \(Shell.path(path)) # as its owner, for a group that shares it"]
+        let directory = Shell.path(folder)
         return CommandFailure(
-            .store(.readOnly), "the store at \(DisplayText.quoted(path)) cannot be written by you",
+            .store(.readOnly), refusal,
             hints: file + ["chmod g+ws \(directory) # as its owner; then umask 002 for all"], file: path)
+    }
+
+    private static func group(of path: String) -> gid_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_gid : nil
+    }
+
+    private static func isOurs(_ group: gid_t) -> Bool {
+        var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return group == getegid() || groups.prefix(Int(max(0, count))).contains(group)
     }
 }

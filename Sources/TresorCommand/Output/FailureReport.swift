@@ -24,11 +24,7 @@ struct FailureReport: Sendable {
 
     private func hints(of failure: CommandFailure) -> [String] {
         var hints = failure.hints
-        if hints.isEmpty, failure.error == .noAccess,
-            let refusal = Surroundings.current.introduction.refusal
-        {
-            hints = [refusal.hint]
-        }
+        if hints.isEmpty, failure.error == .noAccess { hints = Surroundings.current.keys.refusal?.hints ?? [] }
         return hints.prefix(3).map { HintCompletion.complete($0) }
     }
 

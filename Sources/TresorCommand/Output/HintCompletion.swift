@@ -53,6 +53,12 @@ enum HintCompletion {
         return again.utf8.count <= limit ? again : other
     }
 
+    /// Whether this run was given an option.
+    static func gives(_ option: String) -> Bool {
+        Surroundings.current.words.given.withLock { $0 }.prefix { $0 != "--" }
+            .contains { $0 == option || $0.hasPrefix("\(option)=") }
+    }
+
     private static func without(_ option: String, in words: ArraySlice<String>) -> ArraySlice<String> {
         var rest = words
         while let index = rest.firstIndex(where: { $0 == option || $0.hasPrefix("\(option)=") }) {

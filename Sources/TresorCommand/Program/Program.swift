@@ -23,8 +23,10 @@ enum Program {
             HintCompletion.remember(arguments.words)
             try Environment.refusePassword()
             try await run(arguments)
+            Surroundings.current.keys.tell()
             return 0
         } catch let exit as Exit {
+            Surroundings.current.keys.tell()
             return exit.code
         } catch {
             let failure = CommandFailure(error)

@@ -85,13 +85,14 @@ struct CommandFailure: Error, Sendable {
         case .notFound: "not found"
         case .busy: "someone else is writing, or something changed during the command; look and try again"
         case .wrongPassword: "wrong password"
-        case .noAccess: Surroundings.current.introduction.refusal?.message ?? "no access"
+        case .noAccess: Surroundings.current.keys.refusal?.message ?? "no access"
         case .altered: "damaged, forged, or not what was asked for"
         case .forked: "the store shows an older or a different history than before"
         case .unverified: "a person is not verified, or is not who they were"
         case .waiting: "you are not approved, or not admitted, yet; run the same command again later"
         case .store(.full) where storePlace.withLock({ $0.isService }):
-            "the store\(storePlace.withLock { $0.text }) has no room left for you; ask its operator about your quota"
+            "the store\(storePlace.withLock { $0.text }) has no room left: your quota is used up, or its disk is full; "
+                + "ask its operator which"
         case .store(let fault):
             "the store\(storePlace.withLock { $0.text }) failed: "
                 + (Surroundings.current.obstacle.value.flatMap { $0.fault == fault ? $0.words : nil } ?? fault.rawValue)

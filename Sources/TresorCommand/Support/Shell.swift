@@ -2,6 +2,7 @@
 
 import Tresor
 import TresorCore
+import TresorStore
 
 /// Text made fit to be pasted into a shell.
 enum Shell {
@@ -25,18 +26,8 @@ enum Shell {
             }.joined() + "'"
     }
 
-    /// A quote is escaped whatever follows it: with a combining mark it is no quote to Swift, and still one to the
-    /// shell.
+    /// A text as one argument.
     static func word(_ text: String) -> String {
-        let isPlain =
-            !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch Unicode.Scalar(byte) {
-                case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "/", "@", "+", ":", ",", "=": true
-                default: false
-                }
-            }
-        if text.unicodeScalars.contains(where: { DisplayText.isUnsafe($0) }) { return escaped(text) }
-        return isPlain ? text : "'" + text.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
+        text.unicodeScalars.contains { DisplayText.isUnsafe($0) } ? escaped(text) : ShellWord.quoted(text)
     }
 }

@@ -39,31 +39,12 @@ struct Surroundings: Sendable {
     var slotWait = SlotWait()
     /// The words of this run, from which ``HintCompletion`` makes hints.
     let words = Words()
-    let introduction = Introduction()
+    let keys = KeyStanding()
     let obstacle = LastObstacle()
     let homeFault = LastHomeFault()
     let notices = ServiceNotices()
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])
-    }
-
-    /// What a service cannot know of this person yet, by the home's own journal.
-    final class Introduction: Sendable {
-        private let command = Mutex<(message: String, hint: String)?>(nil)
-
-        /// The reason why a service refuses this person, and the command that mends it; `nil` for another reason.
-        var refusal: (message: String, hint: String)? { command.withLock { $0 } }
-
-        /// - Parameter generation: the generation of this person that no service has seen; `nil` for none.
-        func note(unseen generation: UInt32?) {
-            command.withLock { command in
-                command = generation.map { generation in
-                    generation == 0
-                        ? ("you have not registered with this service", "tresor register --no-login")
-                        : ("the service does not know your newest keys yet", "tresor rotate --identity")
-                }
-            }
-        }
     }
 }

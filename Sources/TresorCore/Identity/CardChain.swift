@@ -107,4 +107,7 @@ public struct CardChain: Hashable, Sendable {
     package func extends(_ other: CardChain) -> Bool {
         user == other.user && cards.starts(with: other.cards)
     }
+
+    /// Whether this chain goes on behind the end of `other`.
+    package func isNewer(than other: CardChain) -> Bool { extends(other) && self != other }
 }

@@ -116,8 +116,8 @@
                     "PostgreSQL does not overwrite what it deletes: deleted shares stay in its log and its backups"
                 )
             }
-            let key = place.serverKey.map { " --server-key \($0)" } ?? ""
-            print("next: tresor-server run \(place.store)\(key)")
+            let key = place.serverKey.map { " --server-key \(ShellWord.quoted($0))" } ?? ""
+            print("next: tresor-server run \(ShellWord.quoted(place.store))\(key)")
         }
     }
 

@@ -166,7 +166,8 @@
             if case .sqlite(let path) = self {
                 let copy = Self.copy(of: path, at: Schema.current.version)
                 if access(copy, F_OK) == 0 {
-                    return "\(ways) lose what came since: rm -f \(path)-wal \(path)-shm; mv \(copy) \(path)"
+                    let words = ["\(path)-wal", "\(path)-shm", copy, path].map { ShellWord.quoted($0) }
+                    return "\(ways) lose what came since: rm -f \(words[0]) \(words[1]); mv \(words[2]) \(words[3])"
                 }
             }
             return "\(ways) restore a backup of before the upgrade"

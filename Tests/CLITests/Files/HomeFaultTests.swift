@@ -95,14 +95,45 @@ import TresorStore
         #expect(failure.hints == ["sudo chown root \(folder.path)/identity"])
     }
 
-    /// What root wrote into somebody's home would be closed to them.
-    @Test(.enabled(if: geteuid() == 0, "only root gives files away")) func rootWorksInTheNameOfTheOwner() throws {
+    /// What root wrote into somebody's home would be closed to them. Who owns it finds it without the option.
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away"), arguments: [true, false])
+    func rootWorksInTheNameOfTheOwner(isNamed: Bool) throws {
         let surroundings = Surroundings()
-        surroundings.words.given.withLock { $0 = ["--home", folder.path, "list"] }
+        surroundings.words.given.withLock { $0 = (isNamed ? ["--home", folder.path] : []) + ["list"] }
         let failure = try Surroundings.$current.withValue(surroundings) { () throws -> CommandFailure in
             try self.failure { _ in chown(folder.path, 65534, 65534) }
         }
         #expect(failure.message.hasSuffix("belongs to nobody, and you are root"))
-        #expect(failure.hints == ["sudo -u nobody tresor list --home \(folder.path)"])
+        #expect(failure.hints == ["sudo -u nobody tresor list" + (isNamed ? " --home \(folder.path)" : "")])
+    }
+
+    /// A command that makes its home, and one that moves an identity aside, name whose home it is.
+    @Test(
+        .enabled(if: geteuid() == 0, "only root gives files away"),
+        arguments: [
+            "mkdir -m 700 other && chown 65534 other && TRESOR_STORE= TRESOR_HOME=$PWD/other tresor card --publish",
+            "chown 65534 homes/anna && tresor keygen zoe --force --no-kit --batch",
+        ])
+    func rootIsToldWhoseHomeItIs(_ line: String) throws {
+        let runner = try ScriptRunner(Script(name: "foreign", text: ""))
+        try runner.run(Script(name: "foreign", text: "as anna").commands[...])
+        let tresor = "tresor() { '\(ChildProcess.program)' \"$@\"; }"
+        let child = ChildProcess(
+            arguments: ["-c", "\(tresor)\n\(line) --password-file homes/anna.password"],
+            environment: runner.environment, directory: runner.work.path)
+        let ending = try child.run(program: "/bin/sh")
+        #expect(ending.code == 1, "\(ending.errorText)")
+        #expect(ending.errorText.contains("\" belongs to nobody, and you are root\n"), "\(ending.errorText)")
+    }
+
+    /// To open a store to its group helps nobody who is not in it.
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away")) func aGroupOfOthersIsNamed() throws {
+        let path = folder.appendingPathComponent("store.db").path
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try #require(chown(folder.path, 65533, 65533) == 0)
+        let failure = StoreFault.notWritable(path)
+        #expect(failure.hints.isEmpty && failure.message.hasSuffix(": it is for the group 65533, which you are not in"))
     }
 }

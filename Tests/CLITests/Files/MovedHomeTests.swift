@@ -43,7 +43,8 @@ struct MovedHomeTests {
 
     private func moved() async throws -> IdentityBackup {
         let moved = try #require(IdentityBackup(in: places))
-        #expect(try await moved.move(includingIdentity: true, after: SlotWait()))
+        let home = DirectoryHome(data: places.data, state: places.state)
+        #expect(try await moved.move(includingIdentity: true, in: home, after: SlotWait()))
         return moved
     }
 
@@ -64,12 +65,12 @@ struct MovedHomeTests {
     func A221_whatIsLeftOfAnIdentityIsMovedToo() async throws {
         let home = try fill()
         let early = try #require(IdentityBackup(in: places))
-        #expect(try await !early.move(includingIdentity: false, after: SlotWait()))
+        #expect(try await !early.move(includingIdentity: false, in: home, after: SlotWait()))
         for object in try Self.objects() { #expect(try home.read(object) != nil, "\(object)") }
         try home.delete(.identity)
         let moved = try #require(IdentityBackup(in: places))
         #expect(!moved.hasIdentity)
-        #expect(try await moved.move(includingIdentity: false, after: SlotWait()))
+        #expect(try await moved.move(includingIdentity: false, in: home, after: SlotWait()))
         moved.stays()
         for object in try Self.objects() { #expect(try home.read(object) == nil, "\(object)") }
     }
@@ -88,7 +89,7 @@ struct MovedHomeTests {
                 other.withLock { $0 = nil }
             }
         }
-        #expect(try await moved.move(includingIdentity: true, after: wait))
+        #expect(try await moved.move(includingIdentity: true, in: home, after: wait))
         moved.stays()
         #expect(pauses.withLock { $0 } == 3)
         #expect(try home.read(.identity) == nil)
@@ -105,7 +106,7 @@ struct MovedHomeTests {
         let home = DirectoryHome(data: places.data, state: places.state)
         for object in try Self.objects() { try home.replace(object, with: [1, 2, 3]) }
         let moved = try #require(IdentityBackup(in: places))
-        #expect(try await moved.move(includingIdentity: true, after: SlotWait()))
+        #expect(try await moved.move(includingIdentity: true, in: home, after: SlotWait()))
         let name = moved.path.split(separator: "/").last.map(String.init) ?? ""
         #expect(FileManager.default.fileExists(atPath: "\(places.state)/\(name)/device-half"))
         moved.putBack()

@@ -128,7 +128,7 @@ struct PipeTests {
             #expect(refused.errorText.contains(text.word), "\(refused.errorText)")
             let hint = try #require(refused.errorText.split(separator: "\n").first { $0.hasPrefix("tresor: hint: ") })
             let command = hint.dropFirst("tresor: hint: ".count).replacing("> FILE", with: "> q && mv q p")
-            #expect(try shell("umask 077; \(command)").code == 0, "\(command)")
+            #expect(try shell("umask 022; \(command)").code == 0, "\(command)")
             if command.contains(" | tresor ") {
                 // The hint is the command itself, and the file stays as it was.
                 let after = try Data(contentsOf: file)
@@ -139,5 +139,10 @@ struct PipeTests {
             try before.write(to: file)
             _ = try shell("rm -f out")
         }
+        // What is read is gone: the hint names a file.
+        let once = try shell("{ \(text.make); } | tresor encrypt -t one plan -o out --password-file /dev/stdin")
+        #expect(once.code == 64 && once.errorText.contains(text.word), "\(once.errorText)")
+        let hint = "tresor: hint: tresor encrypt -t one plan -o out --password-file FILE"
+        #expect(once.errorText.split(separator: "\n").contains { $0 == hint }, "\(once.errorText)")
     }
 }

@@ -18,11 +18,14 @@
         private final class Handler: ServiceHandler {
             private let bench: Bench
             private let seen = Mutex<[ServiceOperation]>([])
+            /// The operation for which there is no room.
+            let full = Mutex<ServiceOperation?>(nil)
 
             init(_ bench: Bench) { self.bench = bench }
 
             func answer(_ call: ServiceCall) async -> ServiceReply {
                 seen.withLock { $0.append(call.operation) }
+                if full.withLock({ $0 == call.operation }) { return ServiceReply(Refusal(.store(.full))) }
                 return await bench.service.answer(call)
             }
 
@@ -97,6 +100,21 @@
             try await stage.run(0, as: "anna", "create", "plans")
         }
 
+        /// A service does not tell a deleted tresor from a lost one, and takes neither back from a member.
+        @Test func aDeletedTresorIsNotRestoredByAMember() async throws {
+            let (stage, _) = try await stage()
+            try await people(on: stage)
+            try await stage.run(0, as: "anna", "create", "plans")
+            try await stage.run(0, as: "anna", "share", "-t", "plans", "bruno")
+            try await stage.run(0, as: "bruno", "list")
+            try await stage.run(0, as: "anna", "delete", "-t", "plans", "--yes", "plans")
+            let text = try await stage.failure(13, as: "bruno", "check", "--repair", "-t", "plans")
+            #expect(text.contains(", and takes it back from anna alone, and not if it was deleted;"), "\(text)")
+            #expect(text.contains("hint: ask anna to run: tresor check --repair -t "), "\(text)")
+            try await stage.run(0, as: "bruno", "delete", "-t", "plans", "--yes", "plans")
+            try await stage.run(0, as: "bruno", "list")
+        }
+
         @Test func everyWayToTheIdentityWorks() async throws {
             let (stage, _) = try await stage()
             try await people(on: stage)
@@ -139,6 +157,40 @@
                 0, as: "empty", "recover", "--kit", "@kit", "--new-password-file", "@empty.password", "--argon2id",
                 "64,3")
             try await stage.run(0, as: "empty", "list")
+        }
+
+        /// A quota and a disk have one status.
+        @Test func aServiceWithoutRoomNamesBothReasons() async throws {
+            let (stage, handler) = try await stage()
+            try await people(on: stage)
+            handler.full.withLock { $0 = .append }
+            let text = try await stage.failure(18, as: "anna", "create", "plans")
+            #expect(
+                text.contains(
+                    "has no room left: your quota is used up, or its disk is full; ask its operator which\n"), "\(text)"
+            )
+        }
+
+        /// One person on two devices, of which one makes new keys. A service hears nobody with the older ones.
+        @Test func aDeviceWithOlderKeysIsToldWhyNobodyHearsIt() async throws {
+            let (stage, _) = try await stage()
+            try await stage.keygen("anna")
+            try await stage.run(0, as: "anna", "register", "--no-login")
+            for name in ["", ".password"] {
+                try FileManager.default.copyItem(
+                    atPath: stage.path("anna\(name)"), toPath: stage.path("desk\(name)"))
+            }
+            try await stage.run(0, as: "desk", "list")
+            try await stage.run(0, as: "anna", "rotate", "--identity", "--no-kit", "--yes", "--argon2id", "64,3")
+            for words in ["list", "create plans", "card dora"] {
+                let text = try await stage.failure(
+                    13, as: "desk", words.split(separator: " ").map(String.init))
+                #expect(
+                    text.contains("does not take the keys of this home: you have newer ones in another home"),
+                    "\(words): \(text)")
+                #expect(text.contains("recover --home DIR\n"), "\(words): \(text)")
+            }
+            try await stage.run(0, as: "anna", "create", "plans")
         }
 
         @Test func somebodyWhoNeverRegisteredIsToldTo() async throws {

@@ -11,8 +11,11 @@
     @Suite struct UpgradeTests {
         private func made() async throws -> Site {
             let site = try Site()
-            let ending = await ServerProcess.run(["init", site["clinic.db"], "--operator", try site.card()])
+            let ending = await ServerProcess.run(["init", site["the clinic's.db"], "--operator", try site.card()])
             #expect(ending.code == 0, "\(ending.error)")
+            let next = try #require(ending.output.split(separator: "next: tresor-server run ").last)
+            let word = try await Daemon.run(["/bin/sh", "-c", "printf %s \(next)"])
+            #expect(word.text == site["the clinic's.db"], "\(word.text)")
             return site
         }
 
@@ -24,7 +27,7 @@
 
         @Test func aDatabaseOfAnOlderReleaseIsCopiedFirst() async throws {
             let site = try await made()
-            let path = site["clinic.db"]
+            let path = site["the clinic's.db"]
             let copy = "\(path).schema-1"
             try await change(path) { engine in
                 _ = try await engine.write(
@@ -56,7 +59,7 @@
 
         @Test func aDatabaseOfANewerReleaseIsRefusedWithTheWayBack() async throws {
             let site = try await made()
-            let path = site["clinic.db"]
+            let path = site["the clinic's.db"]
             let copy = "\(path).schema-\(Schema.current.version)"
             try await change(path) { engine in
                 try await engine.copy(to: copy)

@@ -131,6 +131,27 @@ import TresorStore
         #expect(try !renewed.renewal.isUnfinishedBlocking())
     }
 
+    /// A kit is made for one store: another one is not asked for the copy that it opens.
+    @Test func aKitBelongsToTheStoresThatTookItsCopy() async throws {
+        let (here, elsewhere) = (try session(seeing: first, "/first"), try session(seeing: second, "/second"))
+        try await elsewhere.client.people.publishCard()
+        func remarks(_ session: Session) async throws -> [Finding.Remark] {
+            try await session.client.audit.check().filter { $0.subject == .identity }.map(\.remark)
+        }
+        // Of a kit of which nothing is noted, each store must have the copy.
+        #expect(try await remarks(here) == [.fine, .withoutKitCopy])
+        #expect(try await remarks(elsewhere) == [.fine, .withoutKitCopy])
+        try await here.unlocking.setKit(try RecoveryKit())
+        #expect(try await remarks(here) == [.fine])
+        #expect(try await remarks(elsewhere) == [.fine, .kitElsewhere])
+        // The store for which it was made has to keep it.
+        let locator = try #require(try here.client.identityFileBlocking().kitLocator)
+        try await here.client.store.deleteKitCopy(locator: locator)
+        #expect(try await remarks(here) == [.fine, .withoutKitCopy])
+        try await elsewhere.unlocking.restoreKitCopy()
+        #expect(try await remarks(elsewhere) == [.fine])
+    }
+
     @Test func watchingAnotherStoreReportsNothing() async throws {
         let elsewhere = try session(seeing: second, "/second")
         let own = try await elsewhere.tresors.create(Name(typed: "here")).tresor

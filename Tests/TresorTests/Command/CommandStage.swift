@@ -79,6 +79,15 @@ final class CommandStage: Sendable {
         try await settle(Identity.make(handle: Name(typed: handle), time: world.clock.now), at: handle)
     }
 
+    /// Makes and publishes a person whose password opens the home too. It lies in the file `password`.
+    func personWithPassword(_ handle: String) async throws -> Session {
+        let session = try await person(handle)
+        try await session.unlocking.changePassword(to: password(handle), cost: .floor)
+        try write(Array("password of \(handle)\n".utf8), to: "password")
+        guard chmod(path("password"), 0o600) == 0 else { throw TresorError.failed(.other) }
+        return session
+    }
+
     /// Gives a home an identity in the place of what it had, or a first one.
     func settle(_ identity: Identity, previous: [[UInt8]] = [], at name: String) async throws -> Session {
         let kit = try RecoveryKit()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Synchronization
 import Testing
 import TresorCrypto
@@ -18,10 +17,7 @@ extension CommandSuite {
 
         init() async throws {
             stage = try CommandStage()
-            anna = try await stage.person("anna")
-            try await anna.unlocking.changePassword(to: password("anna"), cost: .floor)
-            try stage.write(Array("password of anna\n".utf8), to: "password")
-            guard chmod(stage.path("password"), 0o600) == 0 else { throw TresorError.failed(.other) }
+            anna = try await stage.personWithPassword("anna")
         }
 
         private func changes() throws -> [[String]] {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Testing
 import TresorCrypto
 
@@ -12,10 +11,8 @@ extension CommandSuite {
     @Suite struct UnfinishedRenewals {
         @Test func eachCommandSaysHowToFinishIt() async throws {
             let stage = try CommandStage()
-            let anna = try await stage.person("anna")
+            let anna = try await stage.personWithPassword("anna")
             try stage.write(Array("words".utf8), to: "plan")
-            try stage.write(Array("password of anna\n".utf8), to: "password")
-            guard chmod(stage.path("password"), 0o600) == 0 else { throw TresorError.failed(.other) }
             try await stage.expect(0, as: "anna", "create", "plans")
             let renewed = try await anna.renewal.renew(password: password("anna"), cost: .floor, kit: nil)
             _ = try await renewed.unlocking.rememberDevice(name: .empty, until: Format.latestTime)

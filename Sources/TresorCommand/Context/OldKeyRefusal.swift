@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+extension CommandContext {
+    /// Refuses to make keys or a kit on an old copy of a home, or when the store shows other keys for this identity. Runs
+    /// before anything is changed.
+    func refuseOldKeys(_ session: Session) async throws {
+        do throws(TresorError) {
+            try await session.renewal.check()
+        } catch {
+            throw error == .forked ? OldKeys.failure : CommandFailure(error)
+        }
+    }
+
+    /// Refuses to begin a tresor with keys in whose place a store's file has newer ones. A service judges the keys of each
+    /// request itself, and is not asked for them.
+    func refuseReplacedKeys(_ session: Session) async throws {
+        let mine = session.identity.chain
+        guard service == nil, let shown = try await session.client.store.card(of: mine.user) else { return }
+        if (try? CardChain(shown))?.isNewer(than: mine) == true { throw OldKeys.failure }
+    }
+}
+
+extension TresorResolver {
+    /// Refuses an act in a tresor whose log has newer keys of this person than this home.
+    func refuseOldKeys(in state: LogState, _ session: Session) throws(CommandFailure) {
+        let mine = session.identity.chain
+        if state.chain(of: mine.user)?.isNewer(than: mine) == true { throw OldKeys.failure }
+    }
+}

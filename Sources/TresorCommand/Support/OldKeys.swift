@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A home whose person has newer keys elsewhere: an old copy, or one of their devices that did not make them.
+enum OldKeys {
+    /// The command that brings the newest keys to this machine.
+    static let wayOut = "tresor recover --home DIR"
+
+    private static let words = "the store has newer keys of yours, or others: this home is an old copy"
+    private static let remedy = "your newest kit restores the newest keys in another home"
+
+    /// Why nothing is done with the keys of this home where a log shows the newer ones.
+    static let reason = KeyStanding.Reason(
+        message: "you have newer keys than this home, whose keys change nothing any more; \(remedy)", hints: [wayOut])
+
+    /// What *check* says of this person's card in the store.
+    static let finding = "\(words); \(remedy): \(wayOut)"
+
+    /// The failure of an act that would be done with the older keys.
+    static let failure = CommandFailure(
+        .forked, "\(words), and nothing was changed; \(remedy)", hints: [wayOut, "tresor check"])
+}
