@@ -99,8 +99,8 @@
 
         /// Judges the head of a request before its body comes.
         ///
-        /// - Returns: the person whom it proves by itself; `nil` for none. A small body needs no other proof than that
-        ///   its session has held: nobody else has its statement.
+        /// - Returns: the person with an active account whom it proves by itself; `nil` for none. A small body needs no
+        ///   other proof than that its session has held: nobody else has its statement.
         /// - Throws: 401 for a large body that no head and no chain in it can prove; 429 if the source is barred; the
         ///   error of an engine that does not answer.
         func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
@@ -123,6 +123,10 @@
             }
             switch state {
             case .open: return statement.user
+            // Whoever waits for the operator is heard, and stays a stranger.
+            case .waiting:
+                guard head.isLarge, head.operation.speaker != .applicant else { return nil }
+                throw Refusal(.waiting)
             // The answer to a small request may be kept from before its era ended.
             case .ended(let era):
                 guard head.isLarge else { return nil }
@@ -239,12 +243,10 @@
             }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
             switch state(of: statement, rows) {
-            case .open: break
+            case .open: statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
+            case .waiting: break
             case .ended(let era): return .ended(era)
             case .closed: return nil
-            }
-            if rows.account != nil {
-                statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
             }
             let caller = Caller(
                 user: statement.user, device: statement.kind == .device ? statement.device : nil,
@@ -342,6 +344,8 @@
         /// Whether a session that holds may be used.
         private enum SessionState {
             case open
+            /// There is no account yet, or one that waits for its end or for the operator.
+            case waiting
             /// It is of another era than this one, in which the account is.
             case ended(Era)
             /// Its device was removed, or the account closed.
@@ -350,9 +354,10 @@
 
         private func state(of statement: SessionStatement, _ rows: Rows) -> SessionState {
             if statement.device != nil, rows.deviceKey == nil { return .closed }
-            guard let account = rows.account else { return .open }
+            guard let account = rows.account else { return .waiting }
             guard account.state != .closed else { return .closed }
-            return statement.era == account.era ? .open : .ended(account.era)
+            guard statement.era == account.era else { return .ended(account.era) }
+            return account.state == .active ? .open : .waiting
         }
 
         /// Refuses what the caller may not ask for, whatever it is about.

@@ -195,6 +195,28 @@
             #expect(engine.count == before)
         }
 
+        /// Anybody may ask for an account: whoever waits for one is heard, also behind a barred address, and has no more
+        /// room and no other place than a stranger.
+        @Test func A230_whoWaitsForAnAccountStaysAStranger() async throws {
+            let bench = try await Bench(.closed)
+            let eve = try bench.stranger("eve")
+            func expectStranger() async throws {
+                let call = Self.from(Self.source, try eve.call(AccountRequest()))
+                #expect(await bench.service.answer(call).status == 200)
+                let small = try Self.head(of: eve, .account, byteCount: 10)
+                #expect(await Self.verdict(small, by: bench.service) == .unproved)
+            }
+            #expect(try await eve.ask(eve.registration()).state == .asked)
+            try await expectStranger()
+            #expect(try await eve.ask(try eve.finishing()).state == .complete)
+            try await expectStranger()
+            #expect(await Self.verdict(try Self.head(of: eve, .finish), by: bench.service) == .unproved)
+            #expect(await Self.verdict(try Self.head(of: eve), by: bench.service) == .refused(403))
+            Self.bar(at: bench.service)
+            try await expectStranger()
+            #expect(await Self.verdict(try Self.head(of: eve, .finish), by: bench.service) == .refused(429))
+        }
+
         /// A session that was ended is known no longer.
         @Test func anEndedSessionProvesNothing() async throws {
             let bench = try await Bench()

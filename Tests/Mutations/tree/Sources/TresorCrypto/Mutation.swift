@@ -308,6 +308,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case provedPlace
     /// That a head is known by its session, and not by the person whom it names.
     case ownSession
+    /// That a person who waits for their account stays a stranger.
+    case activeAccount
     /// That large bodies leave room to small ones.
     case keptRoom
     /// The bytes of a body that must come in a span of time.

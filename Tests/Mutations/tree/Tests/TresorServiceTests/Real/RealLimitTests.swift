@@ -39,6 +39,15 @@
                     authorization: try HeadTests.request(naming: anna, by: eve).text, source: [192, 0, 2, 1])
                 return try await bench.service.proves(head) == anna.user
             }
+            try await Self.expectReal(without: .activeAccount) {
+                let bench = try await Bench(.closed)
+                let eve = try bench.stranger("eve")
+                _ = try await eve.ask(eve.registration())
+                let call = try eve.call(AccountRequest())
+                let head = ServiceHead(
+                    operation: .account, bodyByteCount: 10, authorization: call.authorization, source: call.source)
+                return try await bench.service.proves(head) == eve.user
+            }
             try await Self.expectReal(without: .displacedStranger) {
                 let places = Places(ServerLimits())
                 let all = (0..<5_001).map { places.take(for: [192, 0, 2, UInt8($0 / 200)]) { _ in } }
