@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Dispatch
+    import TestSupport
+    import Testing
+    import TresorCore
+    import TresorCrypto
+
+    @testable import TresorPostgres
+
+    /// What waits for a connection to PostgreSQL. No server is asked.
+    @Suite struct PostgresPoolTests {
+        /// A pool with one write at a time, which is at work until it is told to end.
+        private struct Stage {
+            let pool: PostgresPool
+            let work: Task<Void, any Error>
+            private let isSeen = DispatchSemaphore(value: 0)
+
+            init(count: Int, waitingMaximum: Int = 4096) async throws {
+                let pool = PostgresPool(
+                    try #require(PostgresLocation("host=/nowhere")), count: count, waitingMaximum: waitingMaximum)
+                let (isOpen, isSeen) = (DispatchSemaphore(value: 0), self.isSeen)
+                work = Task {
+                    try await pool.run(.write) { (_) throws(TresorError) in
+                        isOpen.signal()
+                        isSeen.wait()
+                    }
+                }
+                self.pool = pool
+                try await Cores.apart { isOpen.wait() }
+            }
+
+            /// Lets something wait.
+            func wait(_ kind: PostgresTransaction.Kind) async throws -> Task<Int, any Error> {
+                let count = pool.waitingCount
+                let task = Task { [pool] in try await pool.run(kind) { (_) throws(TresorError) in 7 } }
+                try await TestSupport.wait { pool.waitingCount > count }
+                return task
+            }
+
+            func end() async throws {
+                isSeen.signal()
+                try await work.value
+                await pool.close()
+            }
+        }
+
+        @Test func aWriteWaitsForAConnectionNoLongerThanForTheServer() async throws {
+            let stage = try await Stage(count: 2)
+            let time = ContinuousClock.now
+            let early = try await stage.wait(.write)
+            stage.pool.endWaits(begunBefore: time)
+            #expect(stage.pool.waitingCount == 1)
+            #expect(try await stage.pool.run(.read) { (_) throws(TresorError) in 1 } == 1)
+            stage.pool.endWaits(begunBefore: .now + .seconds(1))
+            #expect(stage.pool.waitingCount == 0)
+            await #expect(throws: TresorError.busy) { try await early.value }
+            let late = try await stage.wait(.write)
+            try await stage.end()
+            #expect(try await late.value == 7)
+        }
+
+        @Test func writesThatWaitRefuseNoRead() async throws {
+            let stage = try await Stage(count: 1, waitingMaximum: 1)
+            let write = try await stage.wait(.write)
+            await #expect(throws: TresorError.busy) {
+                try await stage.pool.run(.write) { (_) throws(TresorError) in 0 }
+            }
+            let read = try await stage.wait(.read)
+            await #expect(throws: TresorError.busy) {
+                try await stage.pool.run(.read) { (_) throws(TresorError) in 0 }
+            }
+            try await stage.end()
+            #expect(try await write.value == 7)
+            #expect(try await read.value == 7)
+        }
+    }
+#endif
