@@ -112,10 +112,10 @@
             let isBarred = limits.look(.failure, of: head.source) != nil
             let state: SessionState?
             do throws(TresorError) {
-                // A small request makes a session known, whether the source is barred or not.
+                // A small request makes a session known, and its key, whether the source is barred or not.
                 let session = try statement.hash()
                 let isKnown = statements.contains(of: statement.user) { $0.session == session }
-                if head.isLarge, isBarred, !isKnown { throw TresorError.busy }
+                if head.isLarge, isBarred, !isKnown, try !isSignedAsBefore(statement) { throw TresorError.busy }
                 if !head.isLarge, isKnown { return statement.user }
                 state = try await self.state(of: statement, hash: session)
             } catch {
@@ -183,6 +183,13 @@
             let signed = SignedStatement(session: session, signer: signer)
             if statements.contains(of: statement.user, where: { $0 == signed }) { return true }
             return try Self.holds { () throws(TresorError) in try statement.verify(by: signer) }
+        }
+
+        /// Whether a key has signed a statement that signed one which has held.
+        private func isSignedAsBefore(_ statement: SessionStatement) throws(TresorError) -> Bool {
+            for signer in Set(statements.values(of: statement.user).map(\.signer))
+            where try Self.holds({ () throws(TresorError) in try statement.verify(by: signer) }) { return true }
+            return false
         }
 
         private func isInTime(_ authorization: Authorization) -> Bool {

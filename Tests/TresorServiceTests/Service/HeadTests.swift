@@ -118,6 +118,13 @@
             #expect(
                 await bench.service.answer(Self.from(Self.source, try again.call(AccountRequest()))).status == 200)
             #expect(await Self.verdict(try Self.head(of: again), by: bench.service) == .proved)
+            // So is her key, for a session that begins behind the barred address with a large body.
+            let next = try bench.signer(anna.identity)
+            #expect(await Self.verdict(try Self.head(of: next), by: bench.service) == .proved)
+            let named = ServiceHead(
+                operation: .append, bodyByteCount: 1 << 20,
+                authorization: try Self.request(naming: anna, by: eve).text, source: Self.source)
+            #expect(await Self.verdict(named, by: bench.service) == .refused(429))
             let elsewhere = try Self.head(of: eve, .register, from: Self.other)
             #expect(await Self.verdict(elsewhere, by: bench.service) == .unproved)
         }
