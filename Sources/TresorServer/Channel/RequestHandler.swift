@@ -294,6 +294,8 @@
                 return exchange.giveBack()
             }
             task = nil
+            // The account may be closed by now, or its sessions ended: the connection is no longer that of the account.
+            if reply.status == 401, place.isAccounts { closesAfterAnswer = true }
             // The answer to a change that has no room is kept: the client gets it when it asks again.
             let isHeld = exchange.takeRoom(reply.body.count)
             write(isHeld ? reply : .noRoom)

@@ -84,9 +84,13 @@
             let refusal: Refusal
             do throws(TresorError) {
                 let session = try authorization.statement.hash()
-                if let outcome = try await prove(session, authorization, call, isBarred: barred != nil) {
-                    return outcome
+                let outcome = try await prove(session, authorization, call, isBarred: barred != nil)
+                // Nobody else has the statement of a session, so nobody makes that of somebody else forgotten.
+                switch outcome {
+                case .ended, nil: statements.forget(of: authorization.statement.user) { $0.session == session }
+                case .caller, .kept, .tooOften: break
                 }
+                if let outcome { return outcome }
                 refusal = .unauthorized
             } catch {
                 guard error == .altered || error == .unsupported else { throw Refusal(error) }
@@ -213,13 +217,7 @@
             }
             guard isSigned else { return nil }
             let key = RequestKey(request, of: statement.user)
-            let outcome = try await prove(key, statement, session, call, isBarred: isBarred)
-            // The key of the session has signed the request, so nobody forgets a session of somebody else.
-            switch outcome {
-            case .ended, nil: statements.forget(of: statement.user) { $0.session == session }
-            case .caller, .kept, .tooOften: break
-            }
-            return outcome
+            return try await prove(key, statement, session, call, isBarred: isBarred)
         }
 
         /// Returns `nil` for a session that does not hold, or that was ended.

@@ -236,6 +236,22 @@
             #expect(await Self.verdict(small, by: bench.service) == .unproved)
         }
 
+        /// Whoever has the statement of a session, and not its key, proves nothing with it after their first request.
+        @Test func A230_aSessionThatWasEndedElsewhereIsForgottenWithAnyRequest() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let service = try Service(engine: bench.engine, settings: bench.settings)
+            #expect(await service.answer(Self.from(Self.source, try anna.call(AccountRequest()))).status == 200)
+            _ = try await bench.signer(anna.identity).ask(EndSessionsRequest())
+            let small = try Self.head(of: anna, .account, byteCount: 10)
+            #expect(await Self.verdict(small, by: service) == .proved)
+            let signed = try anna.call(AccountRequest())
+            let call = ServiceCall(
+                operation: .tresors, body: signed.body, authorization: signed.authorization, source: Self.source)
+            #expect(await service.answer(call) == .unauthorized)
+            #expect(await Self.verdict(small, by: service) == .unproved)
+        }
+
         /// A large head from a barred source asks the database nothing, whomever it names.
         @Test func A230_aLargeHeadFromABarredSourceReadsNoRows() async throws {
             let bench = try await Bench()

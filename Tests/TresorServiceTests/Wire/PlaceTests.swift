@@ -126,6 +126,22 @@
             }
         }
 
+        @Test func A230_aConnectionIsNoLongerThatOfAnAccountWhichIsRefused() async throws {
+            try await Wire.run(handler: NotingHandler(knowing: "a proof", refusing: .tresors)) { wire in
+                let stranger = try RawClient(port: wire.port)
+                for _ in 0..<2 {
+                    await stranger.send(Wire.request("tresors"))
+                    #expect(await stranger.readAnswer()?.status == 401)
+                }
+                let account = try RawClient(port: wire.port)
+                await account.send(Wire.request("card", headers: ["Authorization: a proof"]))
+                #expect(await account.readAnswer()?.status == 200)
+                await account.send(Wire.request("tresors"))
+                let end = await account.readToEnd()
+                #expect(end.isClosed && Answer(end.bytes)?.status == 401)
+            }
+        }
+
         @Test func aStrangerForWhomTheServiceWorksStays() async throws {
             var limits = Wire.patientLimits
             limits.connectionsOfSource = 1
