@@ -188,9 +188,10 @@
                 closesAfterAnswer = closesAfterAnswer || accepted.closes
                 exchange = Exchange(source: exchange.source, head: accepted, budget: responder.bodies)
                 exchange.source = try responder.source(of: accepted, on: exchange.source)
+                guard case .operation = accepted.route else { return readBody() }
                 guard !responder.isBehindProxy || takePlace(for: exchange.source) else { throw Refusal(.busy) }
                 exchange.audiences = responder.audiences(of: accepted, on: context?.localAddress?.port)
-                if case .operation = accepted.route { judge(accepted) } else { readBody() }
+                judge(accepted)
             } catch {
                 refuse(error)
             }

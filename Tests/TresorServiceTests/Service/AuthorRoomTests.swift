@@ -264,7 +264,7 @@
             let second = Task { try await other.sweep() }
             let waiting = SQL(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
-            while try await engine.read(waiting).first?.integer(0) == 0 { await Task.yield() }
+            try await wait(looks: 100_000) { try await engine.read(waiting).first?.integer(0) != 0 }
             isSeen.signal()
             try await first.value
             try await second.value
