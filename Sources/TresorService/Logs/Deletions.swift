@@ -85,7 +85,10 @@
                     }
                 }
             }
+            // What counts for the authors goes with what counts for the founder.
             _ = try await context.engine.write([
+                SQL("UPDATE deletions SET tresor = tresor WHERE tresor = $1", [tresor]),
+                SQL("DELETE FROM authors WHERE tresor = $1", [tresor]),
                 SQL("UPDATE tresors SET bytes = 0 WHERE tresor = $1 AND deleted IS NOT NULL", [tresor]),
                 SQL("DELETE FROM deletions WHERE tresor = $1", [tresor]),
             ])
@@ -116,10 +119,6 @@
             """
             DELETE FROM blob_orphans WHERE tresor = $1 AND hash IN
             (SELECT hash FROM blob_orphans WHERE tresor = $1 LIMIT 8192)
-            """,
-            """
-            DELETE FROM authors WHERE tresor = $1 AND account IN
-            (SELECT account FROM authors WHERE tresor = $1 LIMIT 8192)
             """,
             // A part of a snapshot has at most 4 MiB.
             """
