@@ -34,6 +34,7 @@
             try await Self.expectReal(without: .ownSession) {
                 let bench = try await Bench()
                 let (anna, eve) = (try await bench.person("anna"), try bench.stranger("eve"))
+                _ = try await anna.ask(AccountRequest())
                 let head = ServiceHead(
                     operation: .account, bodyByteCount: 10,
                     authorization: try HeadTests.request(naming: anna, by: eve).text, source: [192, 0, 2, 1])
