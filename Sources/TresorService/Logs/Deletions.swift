@@ -56,14 +56,11 @@
             while true {
                 let found = try await context.engine.read(
                     SQL(
-                        """
-                        SELECT d.tresor, t.founder FROM deletions d LEFT JOIN tresors t ON t.tresor = d.tresor
-                        WHERE d.tresor > $1 ORDER BY d.tresor LIMIT $2
-                        """, [after, .integer(Int64(Self.pageCount))]))
+                        "SELECT tresor FROM deletions WHERE tresor > $1 ORDER BY tresor LIMIT $2",
+                        [after, .integer(Int64(Self.pageCount))]))
                 for row in found {
                     after = try row.value(0)
                     do throws(TresorError) { try await erase(after) } catch { failure = error }
-                    if try !row.isNull(1) { context.usage.forget(UserID(try row.digest(1))) }
                 }
                 guard found.count == Self.pageCount else { break }
             }
