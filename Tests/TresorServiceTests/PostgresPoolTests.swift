@@ -2,6 +2,7 @@
 
 #if Server
     import Dispatch
+    import Synchronization
     import TestSupport
     import Testing
     import TresorCore
@@ -74,6 +75,53 @@
             try await stage.end()
             #expect(try await write.value == 7)
             #expect(try await read.value == 7)
+        }
+
+        /// PostgreSQL keeps the connections of commits that were given up. No more of them come until one succeeds.
+        @Test func afterCommitsThatHungOneWriteAtATimeTries() async throws {
+            let pool = PostgresPool(try #require(PostgresLocation("host=/nowhere")), count: 4)
+            let time = ContinuousClock.now
+            func write(_ end: PostgresConnection.CommitEnd) -> Task<Void, any Error> {
+                Task {
+                    try await pool.run(.write) { (connection) throws(TresorError) in connection.lastCommit = end }
+                }
+            }
+            func hang() async throws { for _ in 0..<3 { try await write(.hung).value } }
+            try await hang()
+            let first = write(.hung)
+            try await wait { pool.waitingCount == 1 }
+            let second = write(.done)
+            try await wait { pool.waitingCount == 2 }
+            #expect(try await pool.run(.read) { (_) throws(TresorError) in 1 } == 1)
+            for (task, left) in [(first, 1), (second, 0)] {
+                pool.endWaits(begunBefore: time)
+                try await task.value
+                #expect(pool.waitingCount == left)
+            }
+
+            // One has succeeded: all may run at once again.
+            let count = Mutex(0)
+            let isSeen = DispatchSemaphore(value: 0)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                defer { for _ in 0..<3 { isSeen.signal() } }
+                for _ in 0..<3 {
+                    group.addTask {
+                        try await pool.run(.write) { (connection) throws(TresorError) in
+                            connection.lastCommit = .done
+                            count.withLock { $0 += 1 }
+                            isSeen.wait()
+                        }
+                    }
+                }
+                try await wait { count.withLock { $0 } == 3 }
+            }
+
+            // What still waits at the end is told so.
+            try await hang()
+            let left = write(.done)
+            try await wait { pool.waitingCount == 1 }
+            await pool.close()
+            await #expect(throws: TresorError.store(.other)) { try await left.value }
         }
     }
 #endif
