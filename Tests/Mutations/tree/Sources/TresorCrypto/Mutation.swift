@@ -310,6 +310,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case ownSession
     /// That a person who waits for their account stays a stranger.
     case activeAccount
+    /// That a large head from a barred address is signed by a key that has signed before.
+    case signedAsBefore
     /// That large bodies leave room to small ones.
     case keptRoom
     /// The bytes of a body that must come in a span of time.

@@ -49,6 +49,17 @@
                     operation: .account, bodyByteCount: 10, authorization: call.authorization, source: call.source)
                 return try await bench.service.proves(head) == eve.user
             }
+            try await Self.expectReal(without: .signedAsBefore) {
+                let bench = try await Bench()
+                let engine = CountingEngine(bench.engine)
+                let service = try Service(engine: engine, settings: bench.settings)
+                let call = try bench.stranger("eve").call(.append, [])
+                for _ in 0..<100 { service.noteFailure(of: call.source) }
+                let head = ServiceHead(
+                    operation: .append, bodyByteCount: 1 << 20, authorization: call.authorization, source: call.source)
+                _ = try? await service.proves(head)
+                return engine.count > 0
+            }
             try await Self.expectReal(without: .displacedStranger) {
                 let places = Places(ServerLimits())
                 let all = (0..<5_001).map { places.take(for: [192, 0, 2, UInt8($0 / 200)]) { _ in } }
