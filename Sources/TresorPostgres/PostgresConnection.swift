@@ -21,6 +21,13 @@
             let types: [Oid]
         }
 
+        /// How a commit ended.
+        enum CommitEnd {
+            case done
+            /// It did not end in time, and was given up.
+            case hung
+        }
+
         private enum Step {
             case prepare(Plan, name: String)
             /// - Parameter requirement: the error if the statement changes no row.
@@ -36,6 +43,8 @@
         private let location: PostgresLocation
         private let watch: PostgresWatch
         private var connection: OpaquePointer?
+        /// How the commit of the last transaction ended; `nil` if that shows nothing about other commits.
+        var lastCommit: CommitEnd?
         private var plans: [Plan: String] = [:]
 
         init(_ location: PostgresLocation, _ watch: PostgresWatch) {
@@ -44,6 +53,9 @@
         }
 
         deinit { close() }
+
+        /// Whether there is a connection, as far as it was used.
+        var isOpen: Bool { connection != nil }
 
         /// Closes the connection. The next call of ``prepare()`` opens another.
         func close() {

@@ -15,13 +15,16 @@
         private let notifications: PostgresHints
         private let watching: Task<Void, Never>
 
-        private init(_ location: PostgresLocation, connectionCount: Int) {
+        private init(
+            _ location: PostgresLocation, connectionCount: Int,
+            clock: @escaping @Sendable () -> ContinuousClock.Instant
+        ) {
             let pool = PostgresPool(location, count: connectionCount)
             let notifications = PostgresHints(location)
             (self.pool, self.notifications) = (pool, notifications)
             watching = Task {
                 while (try? await Task.sleep(for: .seconds(1))) != nil {
-                    let time = ContinuousClock.now - PostgresWatch.limit
+                    let time = clock() - PostgresWatch.limit
                     pool.endWaits(begunBefore: time)
                     notifications.watch.endWait(begunBefore: time)
                 }
@@ -32,18 +35,21 @@
 
         /// Gives up what has waited for the server since before a time, as the engine does by itself after
         /// ``PostgresWatch/limit``.
-        func endWaits(begunBefore time: ContinuousClock.Instant = .now) { pool.endWaits(begunBefore: time) }
+        func endWaits(begunBefore time: ContinuousClock.Instant) { pool.endWaits(begunBefore: time) }
 
         /// Connects to a database.
         ///
-        /// - Parameter connectionCount: the maximum number of connections, beside one for hints; by default two for each
-        ///   processor, and two. A quarter, and at least one of several, is for reads alone.
+        /// - Parameters:
+        ///   - connectionCount: the maximum number of connections, beside one for hints; by default two for each
+        ///     processor, and two. A quarter, and at least one of several, is for reads alone.
+        ///   - clock: the clock that says what has waited for too long.
         /// - Throws: `TresorError.store(_:)` with `inputOutput` for a server that cannot be reached or refuses this
         ///   program, and with `readOnly` for a standby.
         package static func open(
-            _ location: PostgresLocation, connectionCount: Int = 2 * Cores.count + 2
+            _ location: PostgresLocation, connectionCount: Int = 2 * Cores.count + 2,
+            clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
         ) async throws(TresorError) -> PostgresEngine {
-            let engine = PostgresEngine(location, connectionCount: connectionCount)
+            let engine = PostgresEngine(location, connectionCount: connectionCount, clock: clock)
             do throws(TresorError) {
                 _ = try await engine.read(SQL("SELECT 1"))
             } catch {

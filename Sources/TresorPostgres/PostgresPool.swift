@@ -7,9 +7,12 @@
 
     /// Connections, each with a thread of its own while it works. One that is free takes the work that has waited longest.
     ///
-    /// Writes never use all connections, if there are several: commits that hang stop no read.
+    /// Writes never use all connections, if there are several: commits that hang stop no read. PostgreSQL keeps the
+    /// connection of such a commit, although it was given up here. So its write counts until a commit succeeds; when all
+    /// that may run at once have been given up, one at a time tries whether commits succeed again.
     final class PostgresPool: Sendable {
-        typealias Work = @Sendable (PostgresConnection) -> Void
+        /// Works on a connection, and returns what tells the caller. Who is told finds the connection free.
+        typealias Work = @Sendable (PostgresConnection) -> @Sendable () -> Void
 
         /// A connection that its queue alone uses.
         private final class Worker: @unchecked Sendable {
@@ -25,97 +28,142 @@
 
         private struct Job {
             let kind: PostgresTransaction.Kind
+            let start = ContinuousClock.now
             let work: Work
+            let refuse: @Sendable (TresorError) -> Void
         }
 
         private struct State {
             var idle: [Worker]
             var waiting: [Job] = []
+            /// The number of writes that run at once.
+            let writeCount: Int
             /// The number of writes that may still begin.
             var freeWrites: Int
+            /// The number of writes whose commit was given up, since the last commit that succeeded.
+            var hungWrites = 0
             var openCount: Int
             var isClosed = false
             var closing: [CheckedContinuation<Void, Never>] = []
 
             func mayBegin(_ job: Job) -> Bool { job.kind == .read || freeWrites > 0 }
-            mutating func begin(_ job: Job) { freeWrites -= job.kind == .write ? 1 : 0 }
-            mutating func end(_ job: Job) { freeWrites += job.kind == .write ? 1 : 0 }
-        }
 
-        /// The maximum amount of work that waits for a connection. More is refused at once.
-        private static let waitingCount = 4096
+            /// Begins a job, if it may. While commits hang, a write takes the worker that has the least to lose.
+            mutating func begin(_ job: Job) -> Worker? {
+                guard mayBegin(job), !idle.isEmpty else { return nil }
+                let isWrite = job.kind == .write
+                freeWrites -= isWrite ? 1 : 0
+                return isWrite && hungWrites > 0 ? idle.removeFirst() : idle.removeLast()
+            }
+
+            /// Begins what waits and may begin, the oldest first.
+            mutating func beginWaiting() -> [(job: Job, worker: Worker)] {
+                var begun: [(job: Job, worker: Worker)] = []
+                while let place = waiting.firstIndex(where: mayBegin), let worker = begin(waiting[place]) {
+                    begun.append((waiting.remove(at: place), worker))
+                }
+                return begun
+            }
+
+            /// Ends a job. A worker without a connection is the last to get another.
+            mutating func end(_ job: Job, on worker: Worker) {
+                if job.kind == .write {
+                    switch worker.connection.lastCommit {
+                    case .done:
+                        freeWrites += 1 + hungWrites
+                        hungWrites = 0
+                    case .hung: hungWrites += 1
+                    case nil: freeWrites += 1
+                    }
+                }
+                idle.insert(worker, at: worker.connection.isOpen ? idle.endIndex : 0)
+            }
+        }
 
         private let watches: [PostgresWatch]
         private let state: Mutex<State>
+        /// The maximum number of reads, and of writes, that wait for a connection. More are refused at once.
+        private let waitingMaximum: Int
 
-        init(_ location: PostgresLocation, count: Int) {
+        init(_ location: PostgresLocation, count: Int, waitingMaximum: Int = 4096) {
             let workers = (0..<count).reversed().map { Worker(location, number: $0) }
+            let writeCount = max(1, count - max(1, count / 4))
             watches = workers.map(\.watch)
             state = Mutex(
-                State(idle: workers, freeWrites: max(1, count - max(1, count / 4)), openCount: count))
+                State(idle: workers, writeCount: writeCount, freeWrites: writeCount, openCount: count))
+            self.waitingMaximum = waitingMaximum
         }
 
-        /// Breaks the connections whose waits for the server began before a time.
+        /// The number of jobs that wait for a connection.
+        var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+        /// Breaks the connections whose waits for the server began before a time, and refuses the jobs that have waited
+        /// for a connection since then. Lets one write try if all others hang.
         func endWaits(begunBefore time: ContinuousClock.Instant) {
             for watch in watches { watch.endWait(begunBefore: time) }
+            let (late, begun) = state.withLock { state in
+                let late = state.waiting.filter { $0.start < time }
+                state.waiting.removeAll { $0.start < time }
+                if state.hungWrites == state.writeCount {
+                    state.hungWrites -= 1
+                    state.freeWrites += 1
+                }
+                return (late, state.beginWaiting())
+            }
+            for job in late { job.refuse(.busy) }
+            begin(begun)
         }
 
         /// Runs work on a connection.
         ///
-        /// - Throws: the error of the work; `TresorError.busy` if too much waits; `TresorError.store(_:)` after ``close()``.
+        /// - Throws: the error of the work; `TresorError.busy` if too much waits, or for too long; `TresorError.store(_:)`
+        ///   after ``close()``.
         func run<Value: Sendable>(
             _ kind: PostgresTransaction.Kind,
             _ work: @escaping @Sendable (PostgresConnection) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
-            let result = await withCheckedContinuation { (continuation: CheckedContinuation<_, Never>) in
+            let result = await withCheckedContinuation {
+                (continuation: CheckedContinuation<Result<Value, TresorError>, Never>) in
                 submit(
-                    Job(kind: kind) { connection in
-                        continuation.resume(
-                            returning: Result { () throws(TresorError) in try work(connection) })
-                    },
-                    refuse: { continuation.resume(returning: .failure($0)) })
+                    Job(
+                        kind: kind,
+                        work: { connection in
+                            let result = Result { () throws(TresorError) in try work(connection) }
+                            return { continuation.resume(returning: result) }
+                        }, refuse: { continuation.resume(returning: .failure($0)) }))
             }
             return try result.get()
         }
 
-        private func submit(_ job: Job, refuse: (TresorError) -> Void) {
+        private func submit(_ job: Job) {
             let (free, refusal) = state.withLock { state -> (Worker?, TresorError?) in
                 guard !state.isClosed else { return (nil, .store(.other)) }
-                if state.mayBegin(job), let free = state.idle.popLast() {
-                    state.begin(job)
-                    return (free, nil)
-                }
-                guard state.waiting.count < Self.waitingCount else { return (nil, .busy) }
+                if let free = state.begin(job) { return (free, nil) }
+                guard state.waiting.count(where: { $0.kind == job.kind }) < waitingMaximum else { return (nil, .busy) }
                 state.waiting.append(job)
                 return (nil, nil)
             }
-            if let refusal { return refuse(refusal) }
-            if let free { free.queue.async { self.begin(job, on: free) } }
+            if let refusal { return job.refuse(refusal) }
+            if let free { begin([(job, free)]) }
         }
 
-        /// Works until nothing waits that may begin.
-        private func begin(_ job: Job, on worker: Worker) {
-            job.work(worker.connection)
-            var last = job
-            while let next = next(for: worker, after: last) {
-                next.work(worker.connection)
-                last = next
-            }
+        private func begin(_ jobs: [(job: Job, worker: Worker)]) {
+            for (job, worker) in jobs { worker.queue.async { self.perform(job, on: worker) } }
         }
 
-        private func next(for worker: Worker, after last: Job) -> Job? {
-            let (next, isLast) = state.withLock { state -> (Job?, Bool) in
-                state.end(last)
-                if let place = state.waiting.firstIndex(where: state.mayBegin) {
-                    let next = state.waiting.remove(at: place)
-                    state.begin(next)
-                    return (next, false)
-                }
-                if !state.isClosed { state.idle.append(worker) }
-                return (nil, state.isClosed)
+        /// Does a job, and begins what may begin after it.
+        private func perform(_ job: Job, on worker: Worker) {
+            let tell = job.work(worker.connection)
+            let (begun, leaving) = state.withLock { state in
+                state.end(job, on: worker)
+                let begun = state.beginWaiting()
+                guard state.isClosed else { return (begun, [Worker]()) }
+                defer { state.idle = [] }
+                return (begun, state.idle)
             }
-            if isLast { close(worker) }
-            return next
+            tell()
+            begin(begun)
+            for worker in leaving { worker.queue.async { self.close(worker) } }
         }
 
         /// Closes the connections, each after the work that has begun or waits.
@@ -137,13 +185,15 @@
 
         private func close(_ worker: Worker) {
             worker.connection.close()
-            let waiting = state.withLock { state in
+            let (left, closing) = state.withLock { state -> ([Job], [CheckedContinuation<Void, Never>]) in
                 state.openCount -= 1
-                guard state.openCount == 0 else { return [CheckedContinuation<Void, Never>]() }
-                defer { state.closing = [] }
-                return state.closing
+                guard state.openCount == 0 else { return ([], []) }
+                defer { (state.waiting, state.closing) = ([], []) }
+                return (state.waiting, state.closing)
             }
-            for continuation in waiting { continuation.resume() }
+            // Writes that no commit before them let begin.
+            for job in left { job.refuse(.store(.other)) }
+            for continuation in closing { continuation.resume() }
         }
     }
 #endif

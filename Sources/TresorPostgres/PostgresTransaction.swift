@@ -73,6 +73,7 @@
         ) throws(TresorError) -> Value {
             var collisions = 0
             var isBroken = false
+            lastCommit = nil
             while true {
                 do { try prepare() } catch { throw error.error }
                 let transaction = PostgresTransaction(on: self, kind)
@@ -80,6 +81,7 @@
                 do throws(TresorError) {
                     let value = try body(transaction)
                     try transaction.end()
+                    if transaction.mayBeCommitted { lastCommit = .done }
                     return value
                 } catch {
                     failure = error
@@ -92,6 +94,7 @@
                     isBroken = true
                     close()
                 case .broken, .late:
+                    if case .late = transaction.failure { lastCommit = .hung }
                     close()
                     throw transaction.failure?.error ?? failure
                 default:

@@ -19,6 +19,7 @@
         static let limit: Duration = .seconds(20)
 
         private struct Wait {
+            /// A duplicate of the socket.
             let socket: Int32
             let start: ContinuousClock.Instant
             var isEnded = false
@@ -26,16 +27,19 @@
 
         private let wait = Mutex<Wait?>(nil)
 
-        /// Begins a wait. The socket stays open until ``end()``.
-        func begin(on socket: Int32) { wait.withLock { $0 = Wait(socket: socket, start: .now) } }
+        /// Begins a wait. It has a descriptor of its own: libpq closes its socket when the connection breaks, and the
+        /// number may then be somebody else's.
+        func begin(on socket: Int32) { wait.withLock { $0 = Wait(socket: dup(socket), start: .now) } }
 
         /// Ends the wait.
         ///
         /// - Returns: whether it took too long, so that its connection was broken.
         func end() -> Bool {
             wait.withLock { wait in
-                defer { wait = nil }
-                return wait?.isEnded ?? false
+                guard let ended = wait else { return false }
+                wait = nil
+                close(ended.socket)
+                return ended.isEnded
             }
         }
 

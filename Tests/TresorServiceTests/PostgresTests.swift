@@ -107,47 +107,85 @@
             await other.close()
         }
 
-        /// No limit of PostgreSQL ends a commit, for example one that waits for a standby. Here a trigger holds it up.
-        @Test func aCommitThatHangsIsGivenUpAndStopsNoRead() async throws {
+        /// A clock that a test moves ahead of the real one.
+        private final class AheadClock: Sendable {
+            private let lead = Mutex(Duration.zero)
+            func move(ahead duration: Duration) { lead.withLock { $0 = duration } }
+            @Sendable func read() -> ContinuousClock.Instant { .now + lead.withLock { $0 } }
+        }
+
+        /// Makes updates of items hang in their commit. No limit of PostgreSQL ends one, for example if it waits for a
+        /// standby. Here a trigger holds it up.
+        private static let hanging = [
+            SQL(
+                schema: """
+                    CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN PERFORM pg_sleep(3600); RETURN NULL; END'
+                    """),
+            SQL(
+                schema: """
+                    CREATE CONSTRAINT TRIGGER hanging AFTER UPDATE ON items DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION hang()
+                    """),
+        ]
+
+        @Test func commitsThatHangAreGivenUpAndStopNoRead() async throws {
             let location = try PostgresCluster.newDatabase()
-            let engine = try await PostgresEngine.open(location, connectionCount: 2)
+            let clock = AheadClock()
+            // Three writes, and one more read.
+            let engine = try await PostgresEngine.open(location, connectionCount: 4, clock: clock.read)
             try await Self.items.migrate(engine)
-            _ = try await engine.write([
-                SQL(Self.insert, [.bytes([1])]), SQL(Self.insert, [.bytes([2])]),
-                SQL(
-                    schema: """
-                        CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS
-                        'BEGIN PERFORM pg_sleep(3600); RETURN NULL; END'
-                        """),
-                SQL(
-                    schema: """
-                        CREATE CONSTRAINT TRIGGER hanging AFTER UPDATE ON items DEFERRABLE INITIALLY DEFERRED
-                        FOR EACH ROW EXECUTE FUNCTION hang()
-                        """),
-            ])
-            let hanging = SQL(
+            _ = try await engine.write((1...6).map { SQL(Self.insert, [.bytes([$0])]) } + Self.hanging)
+            let sleeping = SQL(
                 """
                 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'
                 """)
-            func expectHanging(_ count: Int64) async throws {
-                while try await engine.read(hanging).first?.integer(0) != count { await Task.yield() }
-            }
             func write(_ item: UInt8) -> Task<[Int], any Error> {
                 Task { try await engine.write([SQL(Self.count, [.bytes([item])])]) }
             }
-            let first = write(1)
-            try await expectHanging(1)
-            // It takes no connection of the reads.
-            let second = write(2)
-            engine.endWaits()
-            await #expect(throws: TresorError.store(.inputOutput)) { try await first.value }
-            // PostgreSQL does not know yet that the first one was given up.
-            try await expectHanging(2)
-            engine.endWaits()
-            await #expect(throws: TresorError.store(.inputOutput)) { try await second.value }
+            let first = (1...3).map { write($0) }
+            try await wait(looks: 100_000) { try await engine.read(sleeping).first?.integer(0) == 3 }
+            let server = try await engine.read(SQL("SELECT CAST(pg_backend_pid() AS bigint)"))
+            let time = ContinuousClock.now
+            let next = (4...6).map { write($0) }
+            engine.endWaits(begunBefore: time)
+            for task in first { await #expect(throws: TresorError.store(.inputOutput)) { try await task.value } }
+            // PostgreSQL does not know that they were given up. One more tries whether commits succeed again.
+            try await wait(looks: 100_000) {
+                engine.endWaits(begunBefore: time)
+                return try await engine.read(sleeping).first?.integer(0) == 4
+            }
+            for _ in 0..<100 {
+                engine.endWaits(begunBefore: time)
+                #expect(try await engine.read(sleeping).first?.integer(0) == 4)
+                // Reads need no new connection.
+                #expect(try await engine.read(SQL("SELECT CAST(pg_backend_pid() AS bigint)")) == server)
+            }
+            // The engine gives up by itself what hangs for too long, and what waits behind that.
+            clock.move(ahead: PostgresWatch.limit)
+            for task in next { await #expect(throws: TresorError.self) { try await task.value } }
+            clock.move(ahead: .zero)
             let other = try await PostgresEngine.open(location, connectionCount: 1)
             _ = try await other.read(Self.ending)
-            #expect(try await engine.read(SQL("SELECT number FROM items")) == [SQLRow([0]), SQLRow([0])])
+            #expect(try await other.read(SQL("SELECT DISTINCT number FROM items")) == [SQLRow([0])])
+            _ = try await other.write([SQL(schema: "DROP TRIGGER hanging ON items")])
+            // After one commit there is room for all of them.
+            try await wait(looks: 100_000) {
+                engine.endWaits(begunBefore: time)
+                return (try? await engine.write([SQL(Self.count, [.bytes([1])])])) == [1]
+            }
+            let (isOpen, isSeen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            async let open = engine.write { (transaction) throws(TresorError) -> [Int] in
+                let changes = try transaction.run([SQL(Self.count, [.bytes([2])])])
+                isOpen.signal()
+                isSeen.wait()
+                return changes
+            }
+            try await Cores.apart { isOpen.wait() }
+            let second = try? await engine.write([SQL(Self.count, [.bytes([3])])])
+            isSeen.signal()
+            #expect(try await open == [1])
+            #expect(second == [1])
             await engine.close()
             await other.close()
         }

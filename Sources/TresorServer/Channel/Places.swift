@@ -139,6 +139,9 @@
             return number != nil
         }
 
+        /// Whether it is the place of an account.
+        var isAccounts: Bool { number != nil && !isStrangers }
+
         /// Makes it the place of an account that has proved itself.
         mutating func give(to account: UserID) {
             if isStrangers, let number { isStrangers = !places.give(number, to: account) }

@@ -188,9 +188,10 @@
                 closesAfterAnswer = closesAfterAnswer || accepted.closes
                 exchange = Exchange(source: exchange.source, head: accepted, budget: responder.bodies)
                 exchange.source = try responder.source(of: accepted, on: exchange.source)
+                guard case .operation = accepted.route else { return readBody() }
                 guard !responder.isBehindProxy || takePlace(for: exchange.source) else { throw Refusal(.busy) }
                 exchange.audiences = responder.audiences(of: accepted, on: context?.localAddress?.port)
-                if case .operation = accepted.route { judge(accepted) } else { readBody() }
+                judge(accepted)
             } catch {
                 refuse(error)
             }
@@ -294,6 +295,8 @@
                 return exchange.giveBack()
             }
             task = nil
+            // The account may be closed by now, or its sessions ended: the connection is no longer that of the account.
+            if reply.status == 401, place.isAccounts { closesAfterAnswer = true }
             // The answer to a change that has no room is kept: the client gets it when it asks again.
             let isHeld = exchange.takeRoom(reply.body.count)
             write(isHeld ? reply : .noRoom)

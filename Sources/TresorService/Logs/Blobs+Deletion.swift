@@ -42,9 +42,10 @@
                 return DoneAnswer()
             }
             // They are marked already: the sweep ends what is left or fails here.
-            let left = try? await eraseFirst(of: hashes, in: tresor, before: 0)
+            _ = try? await eraseFirst(of: hashes, in: tresor, before: 0)
+            let left = try? await context.engine.read(
+                SQL("SELECT hash FROM blob_orphans WHERE tresor = $1 AND time < 0 LIMIT 1", [tresor]))
             if left != [] { context.sweeps.ask() }
-            context.usage.forget(seat.end.founder)
             return answer
         }
 

@@ -56,14 +56,11 @@
             while true {
                 let found = try await context.engine.read(
                     SQL(
-                        """
-                        SELECT d.tresor, t.founder FROM deletions d LEFT JOIN tresors t ON t.tresor = d.tresor
-                        WHERE d.tresor > $1 ORDER BY d.tresor LIMIT $2
-                        """, [after, .integer(Int64(Self.pageCount))]))
+                        "SELECT tresor FROM deletions WHERE tresor > $1 ORDER BY tresor LIMIT $2",
+                        [after, .integer(Int64(Self.pageCount))]))
                 for row in found {
                     after = try row.value(0)
                     do throws(TresorError) { try await erase(after) } catch { failure = error }
-                    if try !row.isNull(1) { context.usage.forget(UserID(try row.digest(1))) }
                 }
                 guard found.count == Self.pageCount else { break }
             }
@@ -85,7 +82,10 @@
                     }
                 }
             }
+            // What counts for the authors goes with what counts for the founder.
             _ = try await context.engine.write([
+                SQL("UPDATE deletions SET tresor = tresor WHERE tresor = $1", [tresor]),
+                SQL("DELETE FROM authors WHERE tresor = $1", [tresor]),
                 SQL("UPDATE tresors SET bytes = 0 WHERE tresor = $1 AND deleted IS NOT NULL", [tresor]),
                 SQL("DELETE FROM deletions WHERE tresor = $1", [tresor]),
             ])
@@ -116,10 +116,6 @@
             """
             DELETE FROM blob_orphans WHERE tresor = $1 AND hash IN
             (SELECT hash FROM blob_orphans WHERE tresor = $1 LIMIT 8192)
-            """,
-            """
-            DELETE FROM authors WHERE tresor = $1 AND account IN
-            (SELECT account FROM authors WHERE tresor = $1 LIMIT 8192)
             """,
             // A part of a snapshot has at most 4 MiB.
             """

@@ -136,7 +136,7 @@
                         """
                         SELECT CAST(COALESCE(sum(a.bytes), 0) AS bigint) FROM authors a
                         JOIN tresors t ON t.tresor = a.tresor
-                        WHERE t.founder = $1 AND t.deleted IS NULL AND a.account <> $2
+                        WHERE t.founder = $1 AND a.account <> $2
                         """, [founder, author]),
                 ])
             }

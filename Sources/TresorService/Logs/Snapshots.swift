@@ -32,27 +32,30 @@
             }
         }
 
-        /// Reads the newest snapshot, one part at a time.
+        /// Reads the newest snapshot, one part at a time, as it was at one time: a newer one may take its place while it is
+        /// read.
         ///
-        /// - Returns: `nil` for none, and for one whose parts went because a newer one took its place.
+        /// - Returns: `nil` for none.
         private func bytes(of tresor: TresorID) async throws(TresorError) -> [UInt8]? {
-            let ends = try await engine.read(
-                SQL(
-                    """
-                    SELECT count, max(part) FROM states WHERE tresor = $1 AND count =
-                    (SELECT max(count) FROM states WHERE tresor = $1 AND part = 0) GROUP BY count
-                    """, [.digest(tresor.digest)]))
-            guard let end = ends.first else { return nil }
-            var bytes: [UInt8] = []
-            for part in try 0...end.number(1) {
-                let found = try await engine.read(
+            let key = SQLValue.digest(tresor.digest)
+            return try await engine.read { (transaction) throws(TresorError) -> [UInt8]? in
+                let ends = try transaction.run(
                     SQL(
-                        "SELECT state FROM states WHERE tresor = $1 AND count = $2 AND part = $3",
-                        [.digest(tresor.digest), try end.value(0), .number(part)]))
-                guard let row = found.first else { return nil }
-                bytes += try row.bytes(0)
+                        """
+                        SELECT count, max(part) FROM states WHERE tresor = $1 AND count =
+                        (SELECT max(count) FROM states WHERE tresor = $1 AND part = 0) GROUP BY count
+                        """, [key]))
+                guard let end = ends.first else { return nil }
+                var bytes: [UInt8] = []
+                for part in try 0...end.number(1) {
+                    let found = try transaction.run(
+                        SQL(
+                            "SELECT state FROM states WHERE tresor = $1 AND count = $2 AND part = $3",
+                            [key, try end.value(0), .number(part)]))
+                    for row in found { bytes += try row.bytes(0) }
+                }
+                return bytes
             }
-            return bytes
         }
 
         /// Returns the bytes of a snapshot.

@@ -74,9 +74,6 @@
             return usage
         }
 
-        /// Forgets what a person has used, so that it is summed again.
-        func forget(_ user: UserID) { entries.withLock { $0[user] = nil } }
-
         /// Adds what was written since.
         func add(tresors: UInt64, bytes: UInt64, of user: UserID) {
             entries.withLock { entries in

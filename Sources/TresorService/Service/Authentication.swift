@@ -84,9 +84,13 @@
             let refusal: Refusal
             do throws(TresorError) {
                 let session = try authorization.statement.hash()
-                if let outcome = try await prove(session, authorization, call, isBarred: barred != nil) {
-                    return outcome
+                let outcome = try await prove(session, authorization, call, isBarred: barred != nil)
+                // Nobody else has the statement of a session, so nobody makes that of somebody else forgotten.
+                switch outcome {
+                case .ended, nil: statements.forget(of: authorization.statement.user) { $0.session == session }
+                case .caller, .kept, .tooOften: break
                 }
+                if let outcome { return outcome }
                 refusal = .unauthorized
             } catch {
                 guard error == .altered || error == .unsupported else { throw Refusal(error) }
@@ -99,8 +103,8 @@
 
         /// Judges the head of a request before its body comes.
         ///
-        /// - Returns: the person whom it proves by itself; `nil` for none. A small body needs no other proof than that
-        ///   its session has held: nobody else has its statement.
+        /// - Returns: the person with an active account whom it proves by itself; `nil` for none. A small body needs no
+        ///   other proof than that its session has held: nobody else has its statement.
         /// - Throws: 401 for a large body that no head and no chain in it can prove; 429 if the source is barred; the
         ///   error of an engine that does not answer.
         func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
@@ -112,10 +116,10 @@
             let isBarred = limits.look(.failure, of: head.source) != nil
             let state: SessionState?
             do throws(TresorError) {
-                // A small request makes a session known, whether the source is barred or not.
+                // A small request makes a session known, and its key, whether the source is barred or not.
                 let session = try statement.hash()
                 let isKnown = statements.contains(of: statement.user) { $0.session == session }
-                if head.isLarge, isBarred, !isKnown { throw TresorError.busy }
+                if head.isLarge, isBarred, !isKnown, try !isSignedAsBefore(statement) { throw TresorError.busy }
                 if !head.isLarge, isKnown { return statement.user }
                 state = try await self.state(of: statement, hash: session)
             } catch {
@@ -123,6 +127,10 @@
             }
             switch state {
             case .open: return statement.user
+            // Whoever waits for the operator is heard, and stays a stranger.
+            case .waiting:
+                guard head.isLarge, head.operation.speaker != .applicant else { return nil }
+                throw Refusal(.waiting)
             // The answer to a small request may be kept from before its era ended.
             case .ended(let era):
                 guard head.isLarge else { return nil }
@@ -181,6 +189,13 @@
             return try Self.holds { () throws(TresorError) in try statement.verify(by: signer) }
         }
 
+        /// Whether a key has signed a statement that signed one which has held.
+        private func isSignedAsBefore(_ statement: SessionStatement) throws(TresorError) -> Bool {
+            for signer in Set(statements.values(of: statement.user).map(\.signer))
+            where try Self.holds({ () throws(TresorError) in try statement.verify(by: signer) }) { return true }
+            return false
+        }
+
         private func isInTime(_ authorization: Authorization) -> Bool {
             let now = clock()
             let window = RequestStatement.clockWindow
@@ -202,13 +217,7 @@
             }
             guard isSigned else { return nil }
             let key = RequestKey(request, of: statement.user)
-            let outcome = try await prove(key, statement, session, call, isBarred: isBarred)
-            // The key of the session has signed the request, so nobody forgets a session of somebody else.
-            switch outcome {
-            case .ended, nil: statements.forget(of: statement.user) { $0.session == session }
-            case .caller, .kept, .tooOften: break
-            }
-            return outcome
+            return try await prove(key, statement, session, call, isBarred: isBarred)
         }
 
         /// Returns `nil` for a session that does not hold, or that was ended.
@@ -239,12 +248,10 @@
             }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
             switch state(of: statement, rows) {
-            case .open: break
+            case .open: statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
+            case .waiting: break
             case .ended(let era): return .ended(era)
             case .closed: return nil
-            }
-            if rows.account != nil {
-                statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
             }
             let caller = Caller(
                 user: statement.user, device: statement.kind == .device ? statement.device : nil,
@@ -342,6 +349,8 @@
         /// Whether a session that holds may be used.
         private enum SessionState {
             case open
+            /// There is no account yet, or one that waits for its end or for the operator.
+            case waiting
             /// It is of another era than this one, in which the account is.
             case ended(Era)
             /// Its device was removed, or the account closed.
@@ -350,9 +359,10 @@
 
         private func state(of statement: SessionStatement, _ rows: Rows) -> SessionState {
             if statement.device != nil, rows.deviceKey == nil { return .closed }
-            guard let account = rows.account else { return .open }
+            guard let account = rows.account else { return .waiting }
             guard account.state != .closed else { return .closed }
-            return statement.era == account.era ? .open : .ended(account.era)
+            guard statement.era == account.era else { return .ended(account.era) }
+            return account.state == .active ? .open : .waiting
         }
 
         /// Refuses what the caller may not ask for, whatever it is about.

@@ -35,6 +35,11 @@
             }
         }
 
+        /// The values that are kept of a person.
+        func values(of user: UserID) -> [Value] {
+            state.withLock { $0.recent[user, default: []] + $0.earlier[user, default: []] }
+        }
+
         /// Keeps a value that has held, as the newest of its person.
         func keep(_ value: Value, of user: UserID) {
             state.withLock { state in

@@ -91,6 +91,24 @@
             #expect(try await owner.at(shortest).reply(try await Self.epoch(in: house)).status == 507)
         }
 
+        /// What lies behind a tombstone counts for the founder until it is gone, and for those who wrote it.
+        @Test func A232_noActOfAnOwnerIsRefusedForWhatIsBeingDeleted() async throws {
+            let house = try await Household(Bench())
+            let owner = try house.signer(house.owner)
+            let second = try await house.cast.tresor("second", of: house.owner, writers: [house.writer]).id
+            let used = try await owner.ask(AccountRequest()).bytes
+            let blob = PutBlobRequest(
+                tresor: second, hash: .zero, part: 0, bytes: [UInt8](repeating: 1, count: 250_000))
+            #expect(try await house.signer(house.writer).reply(blob).status == 200)
+            #expect(try await owner.reply(DeleteTresorRequest(tresor: second)).status == 200)
+            let small = try await house.bench.anotherService { $0.quotas.bytes = used + 100_000 }
+            let founder = owner.at(small)
+            #expect(try await founder.reply(Self.put(2, 10, in: house)).status == 507)
+            #expect(try await founder.reply(try await Self.epoch(in: house)).status == 200)
+            try await small.sweep()
+            #expect(try await founder.reply(Self.put(2, 10, in: house)).status == 200)
+        }
+
         @Test func A232_bodiesThatNobodyReadsAreFew() async throws {
             let house = try await Household(Bench())
             func request(_ count: Int, by author: Session) async throws -> AppendRequest {
@@ -264,7 +282,7 @@
             let second = Task { try await other.sweep() }
             let waiting = SQL(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
-            while try await engine.read(waiting).first?.integer(0) == 0 { await Task.yield() }
+            try await wait(looks: 100_000) { try await engine.read(waiting).first?.integer(0) != 0 }
             isSeen.signal()
             try await first.value
             try await second.value

@@ -152,6 +152,24 @@
             try await expectPortions()
         }
 
+        /// A sweep looks at all that is deleted, and is asked for only if something is left.
+        @Test func aSweepIsDueForBlobsThatAreLeft() async throws {
+            let house = try await Household(Bench())
+            func dueCount(deleting hashes: [Hash256]) async throws -> Int {
+                let service = try Service(engine: house.bench.engine, settings: house.bench.settings)
+                let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: hashes)
+                _ = try await house.signer(house.owner).at(service).ask(deletion)
+                service.shutDown()
+                var count = 0
+                for await _ in service.dueSweeps { count += 1 }
+                return count
+            }
+            let absent = try (UInt8(1)...65).map { try #require(Hash256([UInt8](repeating: $0, count: 32))) }
+            #expect(try await dueCount(deleting: absent) == 0)
+            try await Self.putParts(130, in: house)
+            #expect(try await dueCount(deleting: [.zero]) == 1)
+        }
+
         /// The owner is told *done* once nothing names the blobs, and the sweep ends what failed behind that.
         @Test func aDeletionOfBlobsThatFailsIsEndedByTheSweep() async throws {
             let house = try await Household(Bench())

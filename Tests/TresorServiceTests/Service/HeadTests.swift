@@ -118,6 +118,13 @@
             #expect(
                 await bench.service.answer(Self.from(Self.source, try again.call(AccountRequest()))).status == 200)
             #expect(await Self.verdict(try Self.head(of: again), by: bench.service) == .proved)
+            // So is her key, for a session that begins behind the barred address with a large body.
+            let next = try bench.signer(anna.identity)
+            #expect(await Self.verdict(try Self.head(of: next), by: bench.service) == .proved)
+            let named = ServiceHead(
+                operation: .append, bodyByteCount: 1 << 20,
+                authorization: try Self.request(naming: anna, by: eve).text, source: Self.source)
+            #expect(await Self.verdict(named, by: bench.service) == .refused(429))
             let elsewhere = try Self.head(of: eve, .register, from: Self.other)
             #expect(await Self.verdict(elsewhere, by: bench.service) == .unproved)
         }
@@ -195,6 +202,28 @@
             #expect(engine.count == before)
         }
 
+        /// Anybody may ask for an account: whoever waits for one is heard, also behind a barred address, and has no more
+        /// room and no other place than a stranger.
+        @Test func A230_whoWaitsForAnAccountStaysAStranger() async throws {
+            let bench = try await Bench(.closed)
+            let eve = try bench.stranger("eve")
+            func expectStranger() async throws {
+                let call = Self.from(Self.source, try eve.call(AccountRequest()))
+                #expect(await bench.service.answer(call).status == 200)
+                let small = try Self.head(of: eve, .account, byteCount: 10)
+                #expect(await Self.verdict(small, by: bench.service) == .unproved)
+            }
+            #expect(try await eve.ask(eve.registration()).state == .asked)
+            try await expectStranger()
+            #expect(try await eve.ask(try eve.finishing()).state == .complete)
+            try await expectStranger()
+            #expect(await Self.verdict(try Self.head(of: eve, .finish), by: bench.service) == .unproved)
+            #expect(await Self.verdict(try Self.head(of: eve), by: bench.service) == .refused(403))
+            Self.bar(at: bench.service)
+            try await expectStranger()
+            #expect(await Self.verdict(try Self.head(of: eve, .finish), by: bench.service) == .refused(429))
+        }
+
         /// A session that was ended is known no longer.
         @Test func anEndedSessionProvesNothing() async throws {
             let bench = try await Bench()
@@ -205,6 +234,22 @@
             let ended = ServiceReply(Refusal.ended(now: try await bench.era(of: anna.user)))
             #expect(try await anna.reply(AccountRequest()) == ended)
             #expect(await Self.verdict(small, by: bench.service) == .unproved)
+        }
+
+        /// Whoever has the statement of a session, and not its key, proves nothing with it after their first request.
+        @Test func A230_aSessionThatWasEndedElsewhereIsForgottenWithAnyRequest() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let service = try Service(engine: bench.engine, settings: bench.settings)
+            #expect(await service.answer(Self.from(Self.source, try anna.call(AccountRequest()))).status == 200)
+            _ = try await bench.signer(anna.identity).ask(EndSessionsRequest())
+            let small = try Self.head(of: anna, .account, byteCount: 10)
+            #expect(await Self.verdict(small, by: service) == .proved)
+            let signed = try anna.call(AccountRequest())
+            let call = ServiceCall(
+                operation: .tresors, body: signed.body, authorization: signed.authorization, source: Self.source)
+            #expect(await service.answer(call) == .unauthorized)
+            #expect(await Self.verdict(small, by: service) == .unproved)
         }
 
         /// A large head from a barred source asks the database nothing, whomever it names.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import TestSupport
     import Testing
     import TresorCore
     import TresorCrypto
@@ -169,7 +170,7 @@
                     SELECT count(*) FROM pg_stat_activity
                     WHERE datname = current_database() AND wait_event_type = 'Lock'
                     """)
-                while try await bench.engine.read(waiting).first?.integer(0) == 0 { await Task.yield() }
+                try await wait(looks: 100_000) { try await bench.engine.read(waiting).first?.integer(0) != 0 }
                 pause.end()
                 #expect(try await finishing.value == .active)
                 #expect(try await registering.value == .forbidden)

@@ -126,6 +126,22 @@
             }
         }
 
+        @Test func A230_aConnectionIsNoLongerThatOfAnAccountWhichIsRefused() async throws {
+            try await Wire.run(handler: NotingHandler(knowing: "a proof", refusing: .tresors)) { wire in
+                let stranger = try RawClient(port: wire.port)
+                for _ in 0..<2 {
+                    await stranger.send(Wire.request("tresors"))
+                    #expect(await stranger.readAnswer()?.status == 401)
+                }
+                let account = try RawClient(port: wire.port)
+                await account.send(Wire.request("card", headers: ["Authorization: a proof"]))
+                #expect(await account.readAnswer()?.status == 200)
+                await account.send(Wire.request("tresors"))
+                let end = await account.readToEnd()
+                #expect(end.isClosed && Answer(end.bytes)?.status == 401)
+            }
+        }
+
         @Test func aStrangerForWhomTheServiceWorksStays() async throws {
             var limits = Wire.patientLimits
             limits.connectionsOfSource = 1
@@ -133,7 +149,7 @@
             try await Wire.run(limits: limits, handler: handler) { wire in
                 let working = try RawClient(port: wire.port)
                 await working.send(Wire.request("append", body: [1]))
-                while handler.heldCount == 0 { await Task.yield() }
+                try await wait { handler.heldCount > 0 }
                 let refused = try RawClient(port: wire.port)
                 await refused.send(Wire.request("card"))
                 #expect(await refused.readToEnd().bytes.isEmpty)
@@ -159,16 +175,18 @@
                     let client = try RawClient(socket: path)
                     await client.send(Array(request(source, "append", [1, 2]).dropLast()))
                     slow.append(client)
-                    while wire.server.bodies.taken < slow.count { await Task.yield() }
+                    let count = slow.count
+                    try await wait { wire.server.bodies.taken >= count }
                 }
                 var client = try RawClient(socket: path)
                 var status: Int?
                 // The head of the slow one may still be judged: nobody displaces it then.
-                repeat {
+                try await wait(looks: 100_000) {
                     client = try RawClient(socket: path)
                     await client.send(request("192.0.2.1", "card"))
                     status = await client.readAnswer()?.status
-                } while status == 429
+                    return status != 429
+                }
                 #expect(status == 200)
                 let end = await slow[0].readToEnd()
                 #expect(end.isClosed && end.bytes.isEmpty)
@@ -180,6 +198,26 @@
                 }
                 await slow[1].send([2])
                 #expect(await slow[1].readAnswer()?.body == [1, 2])
+            }
+        }
+
+        /// Who looks whether the service is well asks for none.
+        @Test func behindAProxyTheHealthTakesNoPlace() async throws {
+            var limits = Wire.patientLimits
+            limits.connectionsOfStrangers = 1
+            let directory = try TestDirectory()
+            let path = directory["socket"]
+            let handler = NotingHandler(holding: .append, knowing: "a proof")
+            try await Wire.run(at: .socket(path: path), limits: limits, handler: handler) { wire in
+                let working = try RawClient(socket: path)
+                await working.send(
+                    Wire.request("append", body: [1], headers: ["X-Forwarded-For: 192.0.2.1"]))
+                try await wait { handler.heldCount == 1 }
+                let health = try RawClient(socket: path)
+                await health.send("GET /health HTTP/1.1\r\nHost: tresor.example\r\n\r\n")
+                #expect(await health.readAnswer()?.status == 200)
+                handler.release()
+                #expect(await working.readAnswer()?.status == 200)
             }
         }
     }

@@ -85,12 +85,18 @@
         private let held = Mutex<[CheckedContinuation<Void, Never>]>([])
         /// The authorization by which a head proves who asks; `nil` if each head does.
         private let known: String?
+        /// The operation that proves nothing to it; `nil` for none.
+        private let refusing: ServiceOperation?
         private let failed = Mutex<[[UInt8]]>([])
 
-        init(growth: Int = 1, holding: ServiceOperation? = nil, knowing known: String? = nil) {
+        init(
+            growth: Int = 1, holding: ServiceOperation? = nil, knowing known: String? = nil,
+            refusing: ServiceOperation? = nil
+        ) {
             self.growth = growth
             self.holding = holding
             self.known = known
+            self.refusing = refusing
         }
 
         /// The number of calls that wait.
@@ -132,6 +138,7 @@
             if call.operation == holding {
                 await withCheckedContinuation { call in held.withLock { $0.append(call) } }
             }
+            if call.operation == refusing { return ServiceReply(Refusal(.unauthorized, .noAccess)) }
             if call.operation == .account { return ServiceReply(.forbidden) }
             return ServiceReply(body: Array(repeatElement(call.body, count: growth).joined()))
         }

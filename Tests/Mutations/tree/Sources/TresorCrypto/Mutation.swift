@@ -308,6 +308,10 @@ package enum Mutation: String, CaseIterable, Sendable {
     case provedPlace
     /// That a head is known by its session, and not by the person whom it names.
     case ownSession
+    /// That a person who waits for their account stays a stranger.
+    case activeAccount
+    /// That a large head from a barred address is signed by a key that has signed before.
+    case signedAsBefore
     /// That large bodies leave room to small ones.
     case keptRoom
     /// The bytes of a body that must come in a span of time.

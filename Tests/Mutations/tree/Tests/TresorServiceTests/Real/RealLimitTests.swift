@@ -34,10 +34,31 @@
             try await Self.expectReal(without: .ownSession) {
                 let bench = try await Bench()
                 let (anna, eve) = (try await bench.person("anna"), try bench.stranger("eve"))
+                _ = try await anna.ask(AccountRequest())
                 let head = ServiceHead(
                     operation: .account, bodyByteCount: 10,
                     authorization: try HeadTests.request(naming: anna, by: eve).text, source: [192, 0, 2, 1])
                 return try await bench.service.proves(head) == anna.user
+            }
+            try await Self.expectReal(without: .activeAccount) {
+                let bench = try await Bench(.closed)
+                let eve = try bench.stranger("eve")
+                _ = try await eve.ask(eve.registration())
+                let call = try eve.call(AccountRequest())
+                let head = ServiceHead(
+                    operation: .account, bodyByteCount: 10, authorization: call.authorization, source: call.source)
+                return try await bench.service.proves(head) == eve.user
+            }
+            try await Self.expectReal(without: .signedAsBefore) {
+                let bench = try await Bench()
+                let engine = CountingEngine(bench.engine)
+                let service = try Service(engine: engine, settings: bench.settings)
+                let call = try bench.stranger("eve").call(.append, [])
+                for _ in 0..<100 { service.noteFailure(of: call.source) }
+                let head = ServiceHead(
+                    operation: .append, bodyByteCount: 1 << 20, authorization: call.authorization, source: call.source)
+                _ = try? await service.proves(head)
+                return engine.count > 0
             }
             try await Self.expectReal(without: .displacedStranger) {
                 let places = Places(ServerLimits())
