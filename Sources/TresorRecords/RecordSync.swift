@@ -135,6 +135,8 @@ struct RecordSync: Sendable {
         let change = LogChange(
             tresor: tresor, sequence: sent.entry.sequence, previous: try await writer.head(of: state),
             entry: sent.entry.bytes, blobs: [StoredBlob(hash: pack.hash, size: pack.size, bytes: sent.pack)])
+        // The home sees the commit in the log before settle does, and nothing may come in between.
+        try await PackFiles(client, tresor).keep([sent.entry.sequence: sent.pack])
         try Cancellation.check()
         _ = try await client.uninterrupted { () async throws(TresorError) in
             try await writer.send(sent.entry, change, wraps: [])

@@ -3,6 +3,7 @@
 import Testing
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import Tresor
 @testable import TresorCore
@@ -36,9 +37,11 @@ import TresorStore
             _ = try await open(home).sync()
         }
 
-        /// Bob's records as another program with this home has them.
-        func open(_ home: any Home) -> Records {
-            Session(client: world.client(home), identity: bob.identity).records(in: tresor)
+        /// Bob's records as another program with this home, or by another way to the store, has them.
+        func open(_ home: any Home, _ store: (any Store)? = nil) -> Records {
+            var world = world
+            if let store { world.store = store }
+            return Session(client: world.client(home), identity: bob.identity).records(in: tresor)
         }
 
         func share() async throws { try await anna.share(tresor, with: [bob], as: .writer) }
@@ -96,6 +99,23 @@ import TresorStore
         #expect(await failure { _ = try await his.get("plan") } == .store(.withheld))
         #expect(try await his.pull().receivedCount == 1)
         #expect(try await his.get("plan").content == Array("one".utf8))
+    }
+
+    @Test func whatWasSentIsReadWithoutANetwork() async throws {
+        let scene = try await Scene()
+        let next = UInt64(try await scene.entryCount())
+        let (archive, tresor) = (scene.bob.client.archive, scene.tresor)
+        // The network goes once the home has seen the commit in the log.
+        let store = FaultyStore(scene.evil) { _ in
+            guard let head = try? archive.pinnedHead(of: tresor), head.sequence >= next else { return nil }
+            return .refusing(.store(.unreachable))
+        }
+        let his = scene.open(scene.home, store)
+        try await his.put("note", "two".utf8)
+        #expect(await failure { _ = try await his.sync() } == .store(.unreachable))
+        #expect(try await his.get("plan").content == Array("one".utf8))
+        #expect(try await his.get("note").content == Array("two".utf8))
+        #expect(try await scene.open(scene.home).sync().unsent == [])
     }
 
     @Test func whoWaitsAgainKeepsNoPack() async throws {
