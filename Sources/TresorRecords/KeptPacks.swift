@@ -47,11 +47,13 @@ package struct KeptPacks: Hashable, Sendable {
 
 /// The kept packs of one tresor in a home, in parts of as many entries, and those in pieces.
 struct PackFiles: Sendable {
-    let home: any Home
+    let client: Client
     let tresor: TresorID
 
+    private var home: any Home { client.home }
+
     init(_ client: Client, _ tresor: TresorID) {
-        home = client.home
+        self.client = client
         self.tresor = tresor
     }
 
@@ -86,12 +88,16 @@ struct PackFiles: Sendable {
         return kept
     }
 
-    /// Keeps packs durably: each in the last piece of its part, or in a new one if that is full.
-    func keep(_ packs: [UInt64: [UInt8]]) async throws(TresorError) {
+    /// Keeps packs durably for a member: each in the last piece of its part, or in a new one if that is full.
+    ///
+    /// - Throws: ``TresorError/noAccess`` where another program has seen by now that this person is out of the tresor, or
+    ///   has deleted it; the errors of the home.
+    func keep(_ packs: [UInt64: [UInt8]], for user: UserID) async throws(TresorError) {
         let parts = Dictionary(grouping: packs.keys, by: Self.part).sorted { $0.key < $1.key }
         try await Cores.apart { () throws(TresorError) in
             for (part, sequences) in parts {
                 try home.exclusively { () throws(TresorError) in
+                    guard try client.archive.verifiedState(of: tresor)?.members[user] != nil else { throw .noAccess }
                     try keep(packs.filter { sequences.contains($0.key) }, in: part)
                 }
             }

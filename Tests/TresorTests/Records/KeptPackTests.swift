@@ -41,11 +41,11 @@ import TresorTesting
     @Test func aFullPieceIsNotWrittenAgain() async throws {
         for sequence: UInt64 in 1...5 {
             home.fill(after: 1)
-            try await files.keep([sequence: pack(sequence)])
+            try await files.keep([sequence: pack(sequence)], for: anna.user)
         }
         #expect(try pieces() == [[1, 2], [3, 4], [5]])
         home.fill(after: 2)
-        try await files.keep([6: pack(6), 7: pack(7)])
+        try await files.keep([6: pack(6), 7: pack(7)], for: anna.user)
         home.fill(after: nil)
         #expect(try pieces() == [[1, 2], [3, 4], [5, 6], [7]])
         let reader = PackReader(client: anna.client, tresor: tresor)
@@ -54,24 +54,26 @@ import TresorTesting
     }
 
     @Test func anotherPackOfAnEntryTakesThePlaceOfTheFirst() async throws {
-        for sequence: UInt64 in 1...4 { try await files.keep([sequence: pack(sequence)]) }
-        try await files.keep([2: [7], 5: pack(5)])
+        for sequence: UInt64 in 1...4 { try await files.keep([sequence: pack(sequence)], for: anna.user) }
+        try await files.keep([2: [7], 5: pack(5)], for: anna.user)
         #expect(try pieces() == [[1, 2], [3, 4], [5]])
         #expect(try PackReader(client: anna.client, tresor: tresor).pack(of: 2) == [7])
     }
 
     @Test func whatACutPieceHadIsKeptAgain() async throws {
-        for sequence: UInt64 in 1...3 { try await files.keep([sequence: pack(sequence)]) }
+        for sequence: UInt64 in 1...3 { try await files.keep([sequence: pack(sequence)], for: anna.user) }
         try home.replace(.records(tresor, part: 0), with: [1, 2, 3])
         let packs = try (1...3).reduce(into: [UInt64: Blob]()) { $0[$1] = try Blob(of: pack($1)) }
         #expect(try files.kept(packs, of: 0) == [3])
-        try await files.keep([1: pack(1), 2: pack(2)])
+        try await files.keep([1: pack(1), 2: pack(2)], for: anna.user)
         #expect(try files.kept(packs, of: 0) == [1, 2, 3])
     }
 
     @Test func everyPieceIsDeletedUpToAnEntry() async throws {
         for part: UInt64 in 0...2 {
-            for place: UInt64 in 1...3 { try await files.keep([part * LogArchive.packPartCount + place: pack(place)]) }
+            for place: UInt64 in 1...3 {
+                try await files.keep([part * LogArchive.packPartCount + place: pack(place)], for: anna.user)
+            }
         }
         let last = 2 * LogArchive.packPartCount + 1
         try anna.client.archive.forgetPacks(of: tresor, upTo: last)

@@ -118,6 +118,44 @@ import TresorTesting
         #expect(try await scene.open(scene.home).sync().unsent == [])
     }
 
+    @Test func aSlowFetchBringsNothingBackBehindARemoval() async throws {
+        let scene = try await Scene()
+        let mine = scene.anna.records(in: scene.tresor)
+        try await mine.put("plan", "two".utf8)
+        _ = try await mine.sync()
+        let slow = SlowStore(truth: scene.evil) {
+            do {
+                try await scene.revoke()
+                #expect(try await scene.open(scene.home).sync().isGone)
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(try await scene.open(scene.home, slow).sync().isGone)
+        #expect(!scene.keeps(scene.home))
+    }
+
+    @Test func aSlowFetchBringsNothingBackBehindADeletion() async throws {
+        let scene = try await Scene()
+        let his = scene.open(scene.home)
+        try await his.put("plan", "two".utf8)
+        _ = try await his.sync()
+        let home = try #require(scene.anna.client.home as? MemoryHome)
+        let slow = SlowStore(truth: scene.evil) {
+            do {
+                let deletion = Deletion(session: scene.anna)
+                try await deletion.perform(try await deletion.plan(scene.tresor))
+            } catch {
+                Issue.record(error)
+            }
+        }
+        var world = scene.world
+        world.store = slow
+        let mine = Session(client: world.client(home), identity: scene.anna.identity).records(in: scene.tresor)
+        #expect(await failure { _ = try await mine.sync() } == .notFound)
+        #expect(!scene.keeps(home))
+    }
+
     @Test func whoWaitsAgainKeepsNoPack() async throws {
         let scene = try await Scene(needsApproval: true)
         #expect(scene.keeps(scene.home))
@@ -192,5 +230,17 @@ import TresorTesting
         #expect(versions.allSatisfy { $0.versionCount == 2 })
         try await his.delete(["plan"])
         #expect(try await his.versions(of: "plan").map(\.content) == [Array("theirs".utf8)])
+    }
+}
+
+/// A store whose answers with packs are on their way while somebody else acts.
+private struct SlowStore: FrontStore {
+    let truth: any Store
+    let act: @Sendable () async -> Void
+
+    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+        let answer = try await truth.blobs(hashes, in: tresor)
+        await act()
+        return answer
     }
 }
