@@ -148,19 +148,23 @@ struct RecordSync: Sendable {
         }
     }
 
-    /// Deletes what a person who is out of the tresor has of its records, before anything else (step 1). The wrap of
-    /// somebody who waits stays.
+    /// Deletes what a person who is out of the tresor has of its records, before anything else (step 1). What somebody who
+    /// waits needs to read its log and names stays.
     ///
     /// - Returns: whether it was done; not where another program has seen more of the log by now. This person may be a
     ///   member again there.
     private func purge(_ state: LogState) async throws(TresorError) -> Bool {
         records.cache.view = nil
         return try await Cores.apart { () throws(TresorError) in
-            try client.home.exclusively { () throws(TresorError) in
-                let pinned = try client.archive.pinnedHead(of: tresor)
-                guard pinned?.sequence ?? 0 <= state.head.sequence else { return false }
-                try client.archive.forgetPacks(of: tresor, upTo: state.head.sequence)
-                if state.waiting[session.user] == nil { try client.archive.forgetAccess(to: tresor) }
+            let archive = client.archive
+            func isNewest() throws(TresorError) -> Bool {
+                try archive.pinnedHead(of: tresor)?.sequence ?? 0 <= state.head.sequence
+            }
+            guard try archive.forgetPacks(of: tresor, upTo: state.head.sequence, while: isNewest) else { return false }
+            guard state.waiting[session.user] == nil else { return true }
+            return try client.home.exclusively { () throws(TresorError) in
+                guard try isNewest() else { return false }
+                try archive.forgetAccess(to: tresor)
                 return true
             }
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 import TresorCrypto
 import TresorStore
@@ -69,17 +70,55 @@ import TresorTesting
         #expect(try files.kept(packs, of: 0) == [1, 2, 3])
     }
 
-    @Test func everyPieceIsDeletedUpToAnEntry() async throws {
+    /// Keeps two pieces in each of three parts.
+    ///
+    /// - Returns: an entry of the last part.
+    private func fillThreeParts() async throws -> UInt64 {
         for part: UInt64 in 0...2 {
             for place: UInt64 in 1...3 {
                 try await files.keep([part * LogArchive.packPartCount + place: pack(place)], for: anna.user)
             }
         }
-        let last = 2 * LogArchive.packPartCount + 1
+        #expect(keptCount == 6)
+        return 2 * LogArchive.packPartCount + 1
+    }
+
+    /// The number of pieces in the home, of whatever part.
+    private var keptCount: Int {
+        home.contents.keys.count { if case .records = $0.kind { true } else { false } }
+    }
+
+    @Test func everyPieceIsDeletedUpToAnEntry() async throws {
+        try anna.client.archive.forgetPacks(of: tresor, upTo: try await fillThreeParts())
+        #expect(keptCount == 0)
+    }
+
+    @Test func othersGetTheHomeBetweenTwoParts() async throws {
+        let last = try await fillThreeParts()
+        let watched = DeletionCountingHome(base: home)
+        try world.client(watched).archive.forgetPacks(of: tresor, upTo: last)
+        #expect(watched.counts == [2, 2, 2])
+        #expect(keptCount == 0)
+    }
+
+    @Test func aDeletionGivesTheHomeToOthersBehindThePacks() async throws {
+        for sequence: UInt64 in 1...3 { try await files.keep([sequence: pack(sequence)], for: anna.user) }
+        let watched = DeletionCountingHome(base: home)
+        let deletion = Deletion(session: Session(client: world.client(watched), identity: anna.identity))
+        try await deletion.perform(try await deletion.plan(tresor))
+        #expect(watched.counts.first { $0 > 0 } == 2)
+        #expect(keptCount == 0)
+    }
+
+    @Test func anInterruptedDeletionIsEndedByTheNextOne() async throws {
+        let last = try await fillThreeParts()
+        // Each deletion has a point before it and one behind it.
+        let stopping = StoppingHome(home, stoppingAt: 5)
+        let stopped = world.client(stopping)
+        #expect(error { try stopped.archive.forgetPacks(of: tresor, upTo: last) } == .failed(.inputOutput))
+        #expect(keptCount == 3)
         try anna.client.archive.forgetPacks(of: tresor, upTo: last)
-        for part: UInt64 in 0...2 {
-            for piece: UInt64 in 0...1 { #expect(home.read(.records(tresor, part: part, piece: piece)) == nil) }
-        }
+        #expect(keptCount == 0)
     }
 
     @Test func whatCameIsKeptAlthoughALaterAnswerFails() async throws {
@@ -104,5 +143,28 @@ import TresorTesting
         #expect(kept.packs.count == 4)
         let report = try await records.pull()
         #expect(report.receivedCount == 5 && report.isComplete)
+    }
+}
+
+/// A home that counts what is deleted under each lock.
+private final class DeletionCountingHome: ForwardingHome {
+    let base: MemoryHome
+    private let locks = Mutex<[Int]>([])
+
+    init(base: MemoryHome) { self.base = base }
+
+    /// The number of deletions, by lock.
+    var counts: [Int] { locks.withLock { $0 } }
+
+    func look() {}
+
+    func delete(_ object: HomeObject) throws(TresorError) {
+        locks.withLock { if !$0.isEmpty { $0[$0.count - 1] += 1 } }
+        base.delete(object)
+    }
+
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
+        locks.withLock { $0.append(0) }
+        return try base.exclusively(body)
     }
 }
