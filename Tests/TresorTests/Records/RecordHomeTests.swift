@@ -78,6 +78,22 @@ import TresorTesting
         #expect(scene.keeps(after))
     }
 
+    @Test func whoReturnsMeanwhileDropsNothingThatMayBeInTheLog() async throws {
+        let scene = try await Scene()
+        let his = scene.open(scene.home, FaultyStore(scene.evil) { $0.name == "append" ? .refusing(.busy) : nil })
+        try await his.put("note", "two".utf8)
+        #expect(try await his.sync().held == .busy)
+        try await scene.revoke()
+        _ = try await scene.bob.client.logs.state(of: scene.tresor)
+        let (before, after) = (scene.home.copy(), scene.home.copy())
+        try await scene.share()
+        _ = try await scene.world.session(of: scene.bob, home: after).client.logs.state(of: scene.tresor)
+        let slow = scene.open(SwitchingHome(before, to: after, at: .lock))
+        #expect(await failure { _ = try await slow.dropUnsent() } == .busy)
+        #expect(after.read(.outbox(scene.tresor)) != nil)
+        #expect(try await scene.open(scene.home).dropUnsent() == ["note"])
+    }
+
     @Test func whoReturnsReadsAgainWhatAnotherProgramDeleted() async throws {
         let scene = try await Scene()
         let his = scene.open(scene.home)
