@@ -178,7 +178,7 @@ extension Records {
         }
     }
 
-    /// Reads kept packs. If the home has lost one, the next pull asks for all that it lacks.
+    /// Reads kept packs. If the home has lost or damaged one, the next pull asks for all that it lacks.
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (PackReader) throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
@@ -187,7 +187,10 @@ extension Records {
                 try body(PackReader(client: session.client, tresor: tresor))
             }
         } catch {
-            if case .store = error { cache.view = nil }
+            switch error {
+            case .store, .altered: cache.view = nil
+            default: break
+            }
             throw error
         }
     }

@@ -111,10 +111,17 @@ import TresorTesting
         let scene = try await Scene()
         let his = scene.open(scene.home)
         _ = try await his.sync()
-        scene.home.delete(.records(scene.tresor, part: 0))
-        #expect(await failure { _ = try await his.get("plan") } == .store(.withheld))
-        #expect(try await his.pull().receivedCount == 1)
-        #expect(try await his.get("plan").content == Array("one".utf8))
+        let part = HomeObject.records(scene.tresor, part: 0)
+        var kept = try KeptPacks(try #require(scene.home.read(part)))
+        kept.packs = kept.packs.mapValues { flipped($0, 700) }
+        for (damage, expected) in [(nil, TresorError.store(.withheld)), (kept.bytes, .altered)]
+            as [([UInt8]?, TresorError)]
+        {
+            if let damage { try scene.home.replace(part, with: damage) } else { scene.home.delete(part) }
+            #expect(await failure { _ = try await his.get("plan") } == expected)
+            #expect(try await his.pull().receivedCount == 1)
+            #expect(try await his.get("plan").content == Array("one".utf8))
+        }
     }
 
     @Test func whatWasSentIsReadWithoutANetwork() async throws {
