@@ -179,6 +179,21 @@ import TresorTesting
         #expect(!scene.keeps(home))
     }
 
+    @Test func aSlowReaderKeepsNoWrapBehindARemoval() async throws {
+        let scene = try await Scene()
+        let state = try await scene.bob.client.logs.state(of: scene.tresor)
+        let before = scene.home.copy()
+        before.delete(.wraps)
+        let home = SwitchingHome(before, to: scene.home, at: .lock)
+        let slow = scene.world.session(of: scene.bob, home: home)
+        _ = try await slow.keyRing.keys(of: state.epoch, in: state)
+        try await scene.revoke()
+        #expect(try await scene.open(scene.home).sync().isGone)
+        _ = try await slow.tresors.name(in: state)
+        #expect(home.hasSwitched)
+        #expect(scene.bob.client.keptWraps().wraps(of: scene.tresor).isEmpty)
+    }
+
     @Test func whoWaitsAgainKeepsNoPack() async throws {
         let scene = try await Scene(needsApproval: true)
         #expect(scene.keeps(scene.home))
