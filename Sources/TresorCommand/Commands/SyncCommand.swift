@@ -62,10 +62,10 @@ struct SyncCommand: SurfaceCommand {
         }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "sync records")
-        let named = try await named(session, workplace)
+        var tally = Tally()
+        let named = try await named(session, workplace, &tally)
         guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
-        var tally = Tally()
         for summary in tresors.isEmpty ? try await all(session) : named {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
@@ -83,15 +83,27 @@ struct SyncCommand: SurfaceCommand {
         if let worst = Severity.worst(tally.errors) { throw Exit(code: worst.exitCode) }
     }
 
-    /// The tresors of the options, each of a verified owner.
-    private func named(_ session: Session, _ workplace: CommandContext) async throws -> [TresorSummary] {
+    /// The tresors of the options. Beside others, one that is not found fails alone.
+    ///
+    /// Only an owner whose tresor lies apart is asked for here. Any other tresor is judged by the sync, which first takes
+    /// away what a removed person has.
+    private func named(
+        _ session: Session, _ workplace: CommandContext, _ tally: inout Tally
+    ) async throws -> [TresorSummary] {
         var summaries: [TresorSummary] = []
         for text in tresors {
-            let summary = try await workplace.tresors.find(text, for: session)
-            if let state = summary.state {
-                try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+            do {
+                let summary = try await workplace.tresors.find(text, for: session)
+                if summary.isApart, let state = summary.state {
+                    try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+                }
+                summaries.append(summary)
+            } catch {
+                guard tresors.count > 1, !watch else { throw error }
+                let failure = CommandFailure(error)
+                workplace.output.report.print(failure)
+                tally.errors.append(failure.error)
             }
-            summaries.append(summary)
         }
         return summaries
     }
