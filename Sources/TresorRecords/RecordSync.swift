@@ -148,8 +148,8 @@ struct RecordSync: Sendable {
         }
     }
 
-    /// Deletes what a person who is out of the tresor has of its records, before anything else (step 1). What somebody who
-    /// waits needs to read its log and names stays.
+    /// Deletes what a person who is out of the tresor has of its records, before anything else (step 1). The snapshot and
+    /// the wraps of somebody who waits stay.
     ///
     /// - Returns: whether it was done; not where another program has seen more of the log by now. This person may be a
     ///   member again there.
