@@ -47,11 +47,13 @@ package struct KeptPacks: Hashable, Sendable {
 
 /// The kept packs of one tresor in a home, in parts of as many entries, and those in pieces.
 struct PackFiles: Sendable {
-    let home: any Home
+    let client: Client
     let tresor: TresorID
 
+    private var home: any Home { client.home }
+
     init(_ client: Client, _ tresor: TresorID) {
-        home = client.home
+        self.client = client
         self.tresor = tresor
     }
 
@@ -86,20 +88,24 @@ struct PackFiles: Sendable {
         return kept
     }
 
-    /// Keeps packs durably: each in the last piece of its part, or in a new one if that is full.
-    func keep(_ packs: [UInt64: [UInt8]]) async throws(TresorError) {
-        let parts = Dictionary(grouping: packs.keys, by: Self.part).sorted { $0.key < $1.key }
+    /// Keeps packs durably for a member: each in the last piece of its part, or in a new one if that is full.
+    ///
+    /// - Throws: ``TresorError/noAccess`` where another program has seen by now that this person is out of the tresor, or
+    ///   has deleted it; the errors of the home.
+    func keep(_ packs: [UInt64: [UInt8]], for user: UserID) async throws(TresorError) {
+        let parts = Dictionary(grouping: packs) { Self.part(of: $0.key) }.sorted { $0.key < $1.key }
         try await Cores.apart { () throws(TresorError) in
-            for (part, sequences) in parts {
+            for (part, packs) in parts {
                 try home.exclusively { () throws(TresorError) in
-                    try keep(packs.filter { sequences.contains($0.key) }, in: part)
+                    guard try client.archive.verifiedState(of: tresor)?.members[user] != nil else { throw .noAccess }
+                    try keep(packs, in: part)
                 }
             }
         }
     }
 
-    private func keep(_ packs: [UInt64: [UInt8]], in part: UInt64) throws(TresorError) {
-        var fresh = packs
+    private func keep(_ packs: [(key: UInt64, value: [UInt8])], in part: UInt64) throws(TresorError) {
+        var fresh = packs.reduce(into: [UInt64: [UInt8]]()) { $0[$1.key] = $1.value }
         var (last, number) = (KeptPacks(), UInt64(0))
         try forEachPiece(of: part) { (place, piece) throws(TresorError) in
             (last, number) = (piece, place)
@@ -109,16 +115,12 @@ struct PackFiles: Sendable {
             }
             if last != piece { try replace(last, number, of: part) }
         }
-        var isWritten = true
-        for (sequence, pack) in fresh.sorted(by: { $0.key < $1.key }) {
-            if last.isFull {
-                if !isWritten { try replace(last, number, of: part) }
-                (last, number) = (KeptPacks(), number + 1)
-            }
-            last.packs[sequence] = pack
-            isWritten = false
+        let order = fresh.keys.sorted()
+        for sequence in order {
+            if last.isFull { (last, number) = (KeptPacks(), number + 1) }
+            last.packs[sequence] = fresh[sequence]
+            if last.isFull || sequence == order.last { try replace(last, number, of: part) }
         }
-        if !isWritten { try replace(last, number, of: part) }
     }
 
     private func replace(_ piece: KeptPacks, _ number: UInt64, of part: UInt64) throws(TresorError) {

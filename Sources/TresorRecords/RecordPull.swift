@@ -35,7 +35,7 @@ struct RecordPull: Sendable {
         }
         var count = 0
         try await ask(for: packs.filter { !kept.contains($0.key) }) { (came) async throws(TresorError) in
-            try await files.keep(came)
+            try await files.keep(came, for: session.user)
             count += came.count
         }
         return count

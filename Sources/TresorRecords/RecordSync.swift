@@ -34,8 +34,14 @@ struct RecordSync: Sendable {
             }
             try await records.checkFounder(of: state)
             if records.cache.hasNotBegun { records.cache.begin(with: try await records.view(at: state).table) }
-            if try await settle(in: state, &report) { failures = max(0, failures - 1) }
-            try await pull(state, &report)
+            do throws(TresorError) {
+                if try await settle(in: state, &report) { failures = max(0, failures - 1) }
+                try await pull(state, &report)
+            } catch {
+                // Another program of this home has seen the removal. One that deleted the tresor ends the sync.
+                guard error == .noAccess, try await isOut() else { throw error }
+                continue
+            }
             let box = try await outbox.present()
             report.unsent = box.records.map(\.text)
             guard sending, !box.isEmpty else { return report }
@@ -50,7 +56,7 @@ struct RecordSync: Sendable {
                 case .cancelled, .forked, .usage(.locked): throw error
                 default: break
                 }
-                if error == .noAccess, await isOut() { continue }
+                if error == .noAccess, (try? await isOut()) == true { continue }
                 report.held = error
                 report.unsent = try await outbox.present().records.map(\.text)
                 return report
@@ -58,10 +64,9 @@ struct RecordSync: Sendable {
         }
     }
 
-    /// Whether this person is no member by now. A log that cannot be read says nothing.
-    private func isOut() async -> Bool {
-        guard let state = try? await client.logs.state(of: tresor) else { return false }
-        return state.members[session.user] == nil
+    /// Whether this person is no member by now.
+    private func isOut() async throws(TresorError) -> Bool {
+        try await client.logs.state(of: tresor).members[session.user] == nil
     }
 
     /// Finds out what became of the sent commit: whether its place is free, its own, or cannot be its own (step 2).
@@ -74,7 +79,7 @@ struct RecordSync: Sendable {
         let place = Head(sequence: sent.entry.sequence, hash: try sent.entry.hash())
         let isMine = state.contains(place)
         // The pack is kept before the outbox lets go of it.
-        if isMine { try await PackFiles(client, tresor).keep([place.sequence: sent.pack]) }
+        if isMine { try await PackFiles(client, tresor).keep([place.sequence: sent.pack], for: session.user) }
         try await outbox.change { (outbox) throws(TresorError) in
             guard outbox.sent == sent else { return }
             if isMine { outbox.settle() } else { outbox.giveBack() }
@@ -135,25 +140,31 @@ struct RecordSync: Sendable {
         let change = LogChange(
             tresor: tresor, sequence: sent.entry.sequence, previous: try await writer.head(of: state),
             entry: sent.entry.bytes, blobs: [StoredBlob(hash: pack.hash, size: pack.size, bytes: sent.pack)])
+        // The home sees the commit in the log before settle does, and nothing may come in between.
+        try await PackFiles(client, tresor).keep([sent.entry.sequence: sent.pack], for: session.user)
         try Cancellation.check()
         _ = try await client.uninterrupted { () async throws(TresorError) in
             try await writer.send(sent.entry, change, wraps: [])
         }
     }
 
-    /// Deletes what a person who is out of the tresor has of its records, before anything else (step 1). The wrap of
-    /// somebody who waits stays.
+    /// Deletes what a person who is out of the tresor has of its records, before anything else (step 1). The snapshot and
+    /// the wraps of somebody who waits stay.
     ///
     /// - Returns: whether it was done; not where another program has seen more of the log by now. This person may be a
     ///   member again there.
     private func purge(_ state: LogState) async throws(TresorError) -> Bool {
         records.cache.view = nil
         return try await Cores.apart { () throws(TresorError) in
-            try client.home.exclusively { () throws(TresorError) in
-                let pinned = try client.archive.pinnedHead(of: tresor)
-                guard pinned?.sequence ?? 0 <= state.head.sequence else { return false }
-                try client.archive.forgetPacks(of: tresor, upTo: state.head.sequence)
-                if state.waiting[session.user] == nil { try client.archive.forgetAccess(to: tresor) }
+            let archive = client.archive
+            func isNewest() throws(TresorError) -> Bool {
+                try archive.pinnedHead(of: tresor)?.sequence ?? 0 <= state.head.sequence
+            }
+            guard try archive.forgetPacks(of: tresor, upTo: state.head.sequence, while: isNewest) else { return false }
+            guard state.waiting[session.user] == nil else { return true }
+            return try client.home.exclusively { () throws(TresorError) in
+                guard try isNewest() else { return false }
+                try archive.forgetAccess(to: tresor)
                 return true
             }
         }

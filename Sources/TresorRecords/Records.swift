@@ -107,10 +107,10 @@ extension Records {
     /// - Throws: ``TresorError/busy`` while a commit is on its way that may be in the log, unless this person is out of
     ///   the tresor.
     @concurrent public func dropUnsent() async throws(TresorError) -> [String] {
-        // Without a verified log, the commit that was sent may be in it.
-        let state = try session.client.archive.verifiedState(of: tresor)
-        let isGone = state.map { $0.members[session.user] == nil } ?? false
-        return try await outbox.change { (outbox) throws(TresorError) in
+        try await outbox.change { (outbox) throws(TresorError) in
+            // Without a verified log, the commit that was sent may be in it.
+            let state = try session.client.archive.verifiedState(of: tresor)
+            let isGone = state.map { $0.members[session.user] == nil } ?? false
             guard isGone || outbox.sent == nil else { throw .busy }
             let names = outbox.records.map(\.text)
             outbox = Outbox()
@@ -178,7 +178,7 @@ extension Records {
         }
     }
 
-    /// Reads kept packs. If the home has lost one, the next pull asks for all that it lacks.
+    /// Reads kept packs. If the home has lost or damaged one, the next pull asks for all that it lacks.
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (PackReader) throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
@@ -187,7 +187,10 @@ extension Records {
                 try body(PackReader(client: session.client, tresor: tresor))
             }
         } catch {
-            if case .store = error { cache.view = nil }
+            switch error {
+            case .store, .altered: cache.view = nil
+            default: break
+            }
             throw error
         }
     }

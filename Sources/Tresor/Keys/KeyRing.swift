@@ -350,7 +350,8 @@ extension KeyRing {
 }
 
 extension KeyRing {
-    /// Keeps the wraps that opened. The file is a convenience: failing to read or write it is no error.
+    /// Keeps the wraps that opened, unless another program has seen more of the log by now: this person may be out there.
+    /// The file is a convenience: failing to read or write it is no error.
     func rememberOpenedWraps(in state: LogState) async {
         guard let opened = openedWraps[state.tresor], let history = state.members[identity.user]?.history else {
             return
@@ -366,6 +367,8 @@ extension KeyRing {
         guard taking(present) != present else { return }
         try? await Cores.apart { [client] () throws(TresorError) in
             try client.home.exclusively { () throws(TresorError) in
+                let pinned = try client.heads()[state.tresor]
+                guard pinned.map({ $0.sequence <= state.head.sequence }) ?? false else { return }
                 try client.home.replace(.wraps, with: taking(client.keptWraps()).bytes)
             }
         }

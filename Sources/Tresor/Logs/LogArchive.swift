@@ -112,20 +112,36 @@ package struct LogArchive: Sendable {
         if wraps != present { try home.replace(.wraps, with: wraps.bytes) }
     }
 
-    /// Deletes the kept packs of all entries up to one. To be called while nobody else changes the home.
+    /// Deletes the kept packs of all entries up to one. Between two parts, others get the home.
     ///
-    /// - Throws: ``TresorError/failed(_:)``.
-    package func forgetPacks(of tresor: TresorID, upTo sequence: UInt64) throws(TresorError) {
+    /// - Parameter mayGoOn: asked before each part, while nobody else changes the home.
+    /// - Returns: whether all are deleted.
+    /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``. What is left, a repetition finds.
+    @discardableResult
+    package func forgetPacks(
+        of tresor: TresorID, upTo sequence: UInt64, while mayGoOn: () throws(TresorError) -> Bool = { true }
+    ) throws(TresorError) -> Bool {
         for part in 0...(sequence / Self.packPartCount) {
-            var pieces: [HomeObject] = []
-            for piece: UInt64 in 0... {
-                let object = HomeObject.records(tresor, part: part, piece: piece)
-                guard try home.read(object) != nil else { break }
-                pieces.append(object)
+            let isDone = try home.exclusively { () throws(TresorError) in
+                guard try mayGoOn() else { return false }
+                try forgetPacks(of: tresor, inPart: part)
+                return true
             }
-            // From the last one on, so that an interruption leaves none behind a gap.
-            for object in pieces.reversed() { try home.delete(object) }
+            guard isDone else { return false }
         }
+        return true
+    }
+
+    /// Deletes the kept packs of a part. To be called while nobody else changes the home.
+    func forgetPacks(of tresor: TresorID, inPart part: UInt64) throws(TresorError) {
+        var pieces: [HomeObject] = []
+        for piece: UInt64 in 0... {
+            let object = HomeObject.records(tresor, part: part, piece: piece)
+            guard try home.read(object) != nil else { break }
+            pieces.append(object)
+        }
+        // From the last one on, so that an interruption leaves none behind a gap.
+        for object in pieces.reversed() { try home.delete(object) }
     }
 
     /// Keeps the log part by part, then in a session the snapshot, then the store's name, then the head. An

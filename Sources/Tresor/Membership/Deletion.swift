@@ -84,11 +84,16 @@ package struct Deletion: Sendable {
 extension LogArchive {
     /// Forgets a tresor that was deleted, whatever the home has of it.
     ///
-    /// The pinned head goes before the log: without it, parts of the log count for nothing.
+    /// The pinned head goes behind the packs, which a repetition finds by it, and before the log: without it, parts of the
+    /// log count for nothing.
     func forget(_ state: LogState) throws(TresorError) {
+        // Another program may have read more. The pack of the next entry is kept before it is sent.
+        let last = max(state.head.sequence, try pinnedHead(of: state.tresor)?.sequence ?? 0) + 1
+        try forgetPacks(of: state.tresor, upTo: last)
         try client.home.exclusively { () throws(TresorError) in
+            // Until the head goes, packs may have come again.
+            for part in 0...(last / Self.packPartCount) { try forgetPacks(of: state.tresor, inPart: part) }
             try forgetAccess(to: state.tresor)
-            try forgetPacks(of: state.tresor, upTo: state.head.sequence)
             try client.home.delete(.outbox(state.tresor))
             var noted = notedStores()
             if !noted[state.tresor].isEmpty {

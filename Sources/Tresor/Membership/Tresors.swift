@@ -61,21 +61,23 @@ package struct Tresors: Sendable {
     /// Returns all tresors of this person, by rising id: those that the store names, and those that this home knows.
     ///
     /// - Parameters:
+    ///   - few: the tresors to which to keep; `nil` for all.
     ///   - readingStrangers: whether to read the logs of tresors that strangers offer. Nothing of them is kept, so each
     ///     call reads them again, however long they are.
     ///   - progress: takes the number of tresors whose logs are verified, of all.
     @concurrent package func all(
-        readingStrangers: Bool = true, progress: WorkDone.Report? = nil
+        among few: Set<TresorID>? = nil, readingStrangers: Bool = true, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> [TresorSummary] {
-        let offered = try await client.store.tresors(of: identity.user)
+        guard few?.isEmpty != true else { return [] }
+        let all = Set(try await client.store.tresors(of: identity.user)).union(try client.logs.knownBlocking())
         let summaries = await summaries(
-            of: Set(offered).union(try client.logs.knownBlocking()), readingStrangers: readingStrangers, progress)
+            of: few.map(all.intersection) ?? all, readingStrangers: readingStrangers, progress)
         try Cancellation.check()
         return summaries
     }
 
     /// Summarizes each of these tresors, by rising id.
-    func summaries(
+    @concurrent package func summaries(
         of tresors: Set<TresorID>, readingStrangers: Bool = true, _ progress: WorkDone.Report? = nil
     ) async -> [TresorSummary] {
         var summaries: [TresorSummary] = []

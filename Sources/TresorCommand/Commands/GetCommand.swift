@@ -139,22 +139,26 @@ struct GetCommand: SurfaceCommand {
 
     /// The versions of a record to be written.
     private func read(_ name: String, _ reading: Reading) async throws -> [Record] {
-        let shown: Record
+        var versions: [Record] = []
         do throws(TresorError) {
-            shown = try await reading.records.get(name, acceptingIncomplete: acceptIncomplete)
+            versions = [try await reading.records.get(name, acceptingIncomplete: acceptIncomplete)]
         } catch {
-            if error == .notFound {
+            switch error {
+            case .notFound: break
+            case .store(.withheld):
                 throw CommandFailure(
-                    .notFound, "there is no record \(DisplayText.quoted(name)) in \(reading.title)",
-                    hints: ["tresor records -t \(Shell.word(tresor.tresor))"])
+                    of: error, "the store does not have everything that the log of \(reading.title) names",
+                    hints: ["tresor … --accept-incomplete"])
+            default: throw error
             }
-            guard error == .store(.withheld) else { throw error }
-            throw CommandFailure(
-                of: error, "the store does not have everything that the log of \(reading.title) names",
-                hints: ["tresor … --accept-incomplete"])
         }
-        guard all || rev != nil else { return [shown] }
-        let versions = try await reading.records.versions(of: name)
+        // Beside a deletion that is not sent yet, there may be what it does not replace.
+        if all || rev != nil { versions = try await reading.records.versions(of: name) }
+        guard !versions.isEmpty else {
+            throw CommandFailure(
+                .notFound, "there is no record \(DisplayText.quoted(name)) in \(reading.title)",
+                hints: ["tresor records -t \(Shell.word(tresor.tresor))"])
+        }
         guard let rev else { return versions }
         guard let wanted = versions.first(where: { $0.revision == rev }) else {
             throw CommandFailure(

@@ -62,11 +62,11 @@ struct SyncCommand: SurfaceCommand {
         }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "sync records")
-        let named = try await named(session, workplace)
+        var tally = Tally()
+        let named = try await named(session, workplace, &tally)
         guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
-        var tally = Tally()
-        for summary in tresors.isEmpty ? try await all(session) : named {
+        for summary in tresors.isEmpty ? try await summaries(of: nil, [], session) : named {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
                 table.add(try await sync(summary, records, workplace, told: nil, &tally).cells)
@@ -83,22 +83,42 @@ struct SyncCommand: SurfaceCommand {
         if let worst = Severity.worst(tally.errors) { throw Exit(code: worst.exitCode) }
     }
 
-    /// The tresors of the options, each of a verified owner.
-    private func named(_ session: Session, _ workplace: CommandContext) async throws -> [TresorSummary] {
+    /// The tresors of the options. Beside others, one that is not found fails alone.
+    ///
+    /// Only an owner whose tresor lies apart is asked for here. Any other tresor is judged by the sync, which first takes
+    /// away what a removed person has.
+    private func named(
+        _ session: Session, _ workplace: CommandContext, _ tally: inout Tally
+    ) async throws -> [TresorSummary] {
         var summaries: [TresorSummary] = []
         for text in tresors {
-            let summary = try await workplace.tresors.find(text, for: session)
-            if let state = summary.state {
-                try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+            do {
+                let summary = try await workplace.tresors.find(text, for: session)
+                if summary.isApart, let state = summary.state {
+                    try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+                }
+                summaries.append(summary)
+            } catch {
+                guard tresors.count > 1, !watch else { throw error }
+                let failure = CommandFailure(error)
+                workplace.output.report.print(failure)
+                tally.errors.append(failure.error)
             }
-            summaries.append(summary)
         }
         return summaries
     }
 
-    /// All tresors, but those that lie apart or elsewhere.
-    private func all(_ session: Session) async throws(TresorError) -> [TresorSummary] {
-        try await session.tresors.all(readingStrangers: false).filter { !$0.isApart && !$0.isElsewhere }
+    /// The named tresors; where none is named, all but those that lie apart or elsewhere.
+    ///
+    /// - Parameter due: the tresors to be read; `nil` for all of these.
+    private func summaries(
+        of due: Set<TresorID>?, _ named: Set<TresorID>, _ session: Session
+    ) async throws(TresorError) -> [TresorSummary] {
+        guard named.isEmpty else {
+            return await session.tresors.summaries(of: due?.intersection(named) ?? named, readingStrangers: false)
+        }
+        return try await session.tresors.all(among: due, readingStrangers: false)
+            .filter { !$0.isApart && !$0.isElsewhere }
     }
 
     /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
@@ -109,16 +129,16 @@ struct SyncCommand: SurfaceCommand {
         var records: [TresorID: Records] = [:]
         var rows: [TresorID: Row] = [:]
         var failures: [TresorID?: TresorError] = [:]
+        // What is synced whether or not there is news of it; nil for everything.
+        var unfinished: Set<TresorID>?
         while let part = await news.next() {
             do throws(TresorError) {
-                let summaries =
-                    named.isEmpty
-                    ? try await all(session)
-                    : try await session.tresors.all(readingStrangers: false).filter { named.contains($0.tresor) }
+                unfinished = part.isWhole ? nil : unfinished?.union(part.tresors)
+                let summaries = try await summaries(of: unfinished, named, session)
                 failures[nil] = nil
+                unfinished = []
                 for summary in summaries {
                     let id = summary.tresor
-                    guard part.isWhole || part.tresors.contains(id) || rows[id]?.state != "ok" else { continue }
                     let known = records[id] ?? session.records(in: id)
                     records[id] = known
                     do throws(TresorError) {
@@ -128,8 +148,10 @@ struct SyncCommand: SurfaceCommand {
                         failures[id] = nil
                         if !options.json, row.isNews(after: rows[id]) { try tell(row, workplace) }
                         rows[id] = row
+                        if row.state != "ok" { unfinished?.insert(id) }
                     } catch {
                         rows[id] = nil
+                        unfinished?.insert(id)
                         try tell(error, of: id, &failures, workplace)
                     }
                 }

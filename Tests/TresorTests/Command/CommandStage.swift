@@ -109,8 +109,11 @@ final class CommandStage: Sendable {
     }
 
     /// Runs the command as a person. A word that begins with `@` is a file of the stage.
+    ///
+    /// - Parameter view: what stands before the store for this run, where that is no service.
     func run(
-        as name: String, _ words: [String], slotWait: SlotWait = SlotWait(), watchInterval: Duration = .zero
+        as name: String, _ words: [String], slotWait: SlotWait = SlotWait(), watchInterval: Duration = .zero,
+        seeing view: (any Store)? = nil
     ) async throws -> Ending {
         let (output, error) = (path("\(UUID())"), path("\(UUID())"))
         let descriptors = [output, error].map { (file: String) in open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) }
@@ -121,7 +124,7 @@ final class CommandStage: Sendable {
         var surroundings = Surroundings()
         surroundings.output = Channel(descriptor: descriptors[0], name: "standard output")
         surroundings.error = Channel(descriptor: descriptors[1], name: "standard error")
-        surroundings.openStore = { [evil] (_, _) throws(TresorError) in StageStores.seen(evil) }
+        surroundings.openStore = { [evil] (_, _) throws(TresorError) in view ?? StageStores.seen(evil) }
         if let service = try await service?.open() {
             surroundings.openService = { (_, _, _) throws(CommandFailure) in service }
         }

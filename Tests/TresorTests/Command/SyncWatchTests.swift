@@ -28,11 +28,11 @@ extension CommandSuite {
             private let end = End()
             private let run: Task<CommandStage.Ending, any Error>
 
-            init(_ stage: CommandStage, _ words: String...) {
+            init(_ stage: CommandStage, _ words: String..., seeing view: (any Store)? = nil) {
                 self.stage = stage
                 run = Task { [stage, end] in
                     defer { end.isOver.withLock { $0 = true } }
-                    return try await stage.run(as: "desk", ["sync", "--watch"] + words)
+                    return try await stage.run(as: "desk", ["sync", "--watch"] + words, seeing: view)
                 }
             }
 
@@ -52,6 +52,10 @@ extension CommandSuite {
                     return log
                 }
                 try await goOn { count.withLock { $0 } >= 20 }
+                return try await interrupt()
+            }
+
+            func interrupt() async throws -> CommandStage.Ending {
                 run.cancel()
                 return try await run.value
             }
@@ -130,6 +134,27 @@ extension CommandSuite {
             #expect(ending.error.contains("anna, the owner, is not verified"), "\(ending.error)")
         }
 
+        @Test(.enabled(if: StoreKind.current == .memory), arguments: [[], ["-t", "plan"]])
+        func theLogsOfTheNewsAreReadAlone(words: [String]) async throws {
+            let (plan, other) = (try await tresor("plan"), try await tresor("other"))
+            let store = NewsStore(truth: stage.evil)
+            let watch = words.isEmpty ? Watch(stage, seeing: store) : Watch(stage, words[0], words[1], seeing: store)
+            try await watch.goOn { store.questionCount == 1 }
+            let before = store.readCount(of: other)
+            try await put("note", in: plan)
+            store.tell([plan])
+            try await watch.goOn { store.questionCount == 2 }
+            #expect(try await desk.records(in: plan).list().records.count == 1)
+            store.tell([other])
+            try await watch.goOn { store.questionCount == 3 }
+            #expect((store.readCount(of: other) == before) == !words.isEmpty)
+            let known = store.readCount(of: plan)
+            store.tell([other])
+            try await watch.goOn { store.questionCount == 4 }
+            #expect(store.readCount(of: plan) == known)
+            #expect(try await watch.interrupt().code == 130)
+        }
+
         @Test func aStoreThatFailsIsToldOnceAndReadAgain() async throws {
             let plan = try await tresor("plan")
             let watch = Watch(stage)
@@ -166,5 +191,49 @@ extension CommandSuite {
             }
             #expect(count == 1, "\(ending.text)")
         }
+    }
+}
+
+/// A store that has the news that a test tells, and counts the readings of each log.
+private final class NewsStore: FrontStore, DistantStore {
+    private struct State {
+        var news: [[TresorID]] = []
+        var questionCount = 0
+        var readCounts: [TresorID: Int] = [:]
+    }
+
+    let truth: any Store
+    private let state = Mutex(State())
+
+    init(truth: any Store) { self.truth = truth }
+
+    /// How often it was asked for what is new since an answer.
+    var questionCount: Int { state.withLock { $0.questionCount } }
+
+    func readCount(of tresor: TresorID) -> Int { state.withLock { $0.readCounts[tresor, default: 0] } }
+
+    /// Answers the next question.
+    func tell(_ tresors: [TresorID]) { state.withLock { $0.news.append(tresors) } }
+
+    func news(since cursor: [UInt8], seconds: UInt16) async throws(TresorError) -> StoreNews {
+        guard !cursor.isEmpty else { return StoreNews(cursor: [1], tresors: [], more: false) }
+        state.withLock { $0.questionCount += 1 }
+        while !Task.isCancelled {
+            let told = state.withLock { $0.news.popLast() }
+            if let told { return StoreNews(cursor: cursor, tresors: told, more: false) }
+            await Task.yield()
+        }
+        throw .cancelled
+    }
+
+    func allWraps(of users: [UserID], in tresor: TresorID) async throws(TresorError) -> [[[UInt8]]] {
+        var all: [[[UInt8]]] = []
+        for user in users { all.append(try await truth.wraps(of: user, in: tresor, epoch: nil)) }
+        return all
+    }
+
+    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
+        state.withLock { $0.readCounts[tresor, default: 0] += 1 }
+        return try await truth.entries(of: tresor, from: first, limit: limit)
     }
 }

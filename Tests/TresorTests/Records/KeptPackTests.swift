@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 import TresorCrypto
 import TresorStore
@@ -41,11 +42,11 @@ import TresorTesting
     @Test func aFullPieceIsNotWrittenAgain() async throws {
         for sequence: UInt64 in 1...5 {
             home.fill(after: 1)
-            try await files.keep([sequence: pack(sequence)])
+            try await files.keep([sequence: pack(sequence)], for: anna.user)
         }
         #expect(try pieces() == [[1, 2], [3, 4], [5]])
         home.fill(after: 2)
-        try await files.keep([6: pack(6), 7: pack(7)])
+        try await files.keep([6: pack(6), 7: pack(7)], for: anna.user)
         home.fill(after: nil)
         #expect(try pieces() == [[1, 2], [3, 4], [5, 6], [7]])
         let reader = PackReader(client: anna.client, tresor: tresor)
@@ -54,30 +55,70 @@ import TresorTesting
     }
 
     @Test func anotherPackOfAnEntryTakesThePlaceOfTheFirst() async throws {
-        for sequence: UInt64 in 1...4 { try await files.keep([sequence: pack(sequence)]) }
-        try await files.keep([2: [7], 5: pack(5)])
+        for sequence: UInt64 in 1...4 { try await files.keep([sequence: pack(sequence)], for: anna.user) }
+        try await files.keep([2: [7], 5: pack(5)], for: anna.user)
         #expect(try pieces() == [[1, 2], [3, 4], [5]])
         #expect(try PackReader(client: anna.client, tresor: tresor).pack(of: 2) == [7])
     }
 
     @Test func whatACutPieceHadIsKeptAgain() async throws {
-        for sequence: UInt64 in 1...3 { try await files.keep([sequence: pack(sequence)]) }
+        for sequence: UInt64 in 1...3 { try await files.keep([sequence: pack(sequence)], for: anna.user) }
         try home.replace(.records(tresor, part: 0), with: [1, 2, 3])
         let packs = try (1...3).reduce(into: [UInt64: Blob]()) { $0[$1] = try Blob(of: pack($1)) }
         #expect(try files.kept(packs, of: 0) == [3])
-        try await files.keep([1: pack(1), 2: pack(2)])
+        try await files.keep([1: pack(1), 2: pack(2)], for: anna.user)
         #expect(try files.kept(packs, of: 0) == [1, 2, 3])
     }
 
+    /// Keeps two pieces in each of three parts.
+    ///
+    /// - Returns: an entry of the last part.
+    private func fillThreeParts() async throws -> UInt64 {
+        for part: UInt64 in 0...2 {
+            for place: UInt64 in 1...3 {
+                try await files.keep([part * LogArchive.packPartCount + place: pack(place)], for: anna.user)
+            }
+        }
+        #expect(keptCount == 6)
+        return 2 * LogArchive.packPartCount + 1
+    }
+
+    /// The number of pieces in the home, of whatever part.
+    private var keptCount: Int {
+        home.contents.keys.count { if case .records = $0.kind { true } else { false } }
+    }
+
     @Test func everyPieceIsDeletedUpToAnEntry() async throws {
-        for part: UInt64 in 0...2 {
-            for place: UInt64 in 1...3 { try await files.keep([part * LogArchive.packPartCount + place: pack(place)]) }
-        }
-        let last = 2 * LogArchive.packPartCount + 1
+        try anna.client.archive.forgetPacks(of: tresor, upTo: try await fillThreeParts())
+        #expect(keptCount == 0)
+    }
+
+    @Test func othersGetTheHomeBetweenTwoParts() async throws {
+        let last = try await fillThreeParts()
+        let watched = DeletionCountingHome(base: home)
+        try world.client(watched).archive.forgetPacks(of: tresor, upTo: last)
+        #expect(watched.counts == [2, 2, 2])
+        #expect(keptCount == 0)
+    }
+
+    @Test func aDeletionGivesTheHomeToOthersBehindThePacks() async throws {
+        for sequence: UInt64 in 1...3 { try await files.keep([sequence: pack(sequence)], for: anna.user) }
+        let watched = DeletionCountingHome(base: home)
+        let deletion = Deletion(session: Session(client: world.client(watched), identity: anna.identity))
+        try await deletion.perform(try await deletion.plan(tresor))
+        #expect(watched.counts.first { $0 > 0 } == 2)
+        #expect(keptCount == 0)
+    }
+
+    @Test func anInterruptedDeletionIsEndedByTheNextOne() async throws {
+        let last = try await fillThreeParts()
+        // Each deletion has a point before it and one behind it.
+        let stopping = StoppingHome(home, stoppingAt: 5)
+        let stopped = world.client(stopping)
+        #expect(error { try stopped.archive.forgetPacks(of: tresor, upTo: last) } == .failed(.inputOutput))
+        #expect(keptCount == 3)
         try anna.client.archive.forgetPacks(of: tresor, upTo: last)
-        for part: UInt64 in 0...2 {
-            for piece: UInt64 in 0...1 { #expect(home.read(.records(tresor, part: part, piece: piece)) == nil) }
-        }
+        #expect(keptCount == 0)
     }
 
     @Test func whatCameIsKeptAlthoughALaterAnswerFails() async throws {
@@ -102,5 +143,28 @@ import TresorTesting
         #expect(kept.packs.count == 4)
         let report = try await records.pull()
         #expect(report.receivedCount == 5 && report.isComplete)
+    }
+}
+
+/// A home that counts what is deleted under each lock.
+private final class DeletionCountingHome: ForwardingHome {
+    let base: MemoryHome
+    private let locks = Mutex<[Int]>([])
+
+    init(base: MemoryHome) { self.base = base }
+
+    /// The number of deletions, by lock.
+    var counts: [Int] { locks.withLock { $0 } }
+
+    func look() {}
+
+    func delete(_ object: HomeObject) throws(TresorError) {
+        locks.withLock { if !$0.isEmpty { $0[$0.count - 1] += 1 } }
+        base.delete(object)
+    }
+
+    func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
+        locks.withLock { $0.append(0) }
+        return try base.exclusively(body)
     }
 }

@@ -3,6 +3,7 @@
 import Testing
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import Tresor
 @testable import TresorCore
@@ -36,9 +37,11 @@ import TresorStore
             _ = try await open(home).sync()
         }
 
-        /// Bob's records as another program with this home has them.
-        func open(_ home: any Home) -> Records {
-            Session(client: world.client(home), identity: bob.identity).records(in: tresor)
+        /// Bob's records as another program with this home, or by another way to the store, has them.
+        func open(_ home: any Home, _ store: (any Store)? = nil) -> Records {
+            var world = world
+            if let store { world.store = store }
+            return Session(client: world.client(home), identity: bob.identity).records(in: tresor)
         }
 
         func share() async throws { try await anna.share(tresor, with: [bob], as: .writer) }
@@ -75,6 +78,22 @@ import TresorStore
         #expect(scene.keeps(after))
     }
 
+    @Test func whoReturnsMeanwhileDropsNothingThatMayBeInTheLog() async throws {
+        let scene = try await Scene()
+        let his = scene.open(scene.home, FaultyStore(scene.evil) { $0.name == "append" ? .refusing(.busy) : nil })
+        try await his.put("note", "two".utf8)
+        #expect(try await his.sync().held == .busy)
+        try await scene.revoke()
+        _ = try await scene.bob.client.logs.state(of: scene.tresor)
+        let (before, after) = (scene.home.copy(), scene.home.copy())
+        try await scene.share()
+        _ = try await scene.world.session(of: scene.bob, home: after).client.logs.state(of: scene.tresor)
+        let slow = scene.open(SwitchingHome(before, to: after, at: .lock))
+        #expect(await failure { _ = try await slow.dropUnsent() } == .busy)
+        #expect(after.read(.outbox(scene.tresor)) != nil)
+        #expect(try await scene.open(scene.home).dropUnsent() == ["note"])
+    }
+
     @Test func whoReturnsReadsAgainWhatAnotherProgramDeleted() async throws {
         let scene = try await Scene()
         let his = scene.open(scene.home)
@@ -92,10 +111,87 @@ import TresorStore
         let scene = try await Scene()
         let his = scene.open(scene.home)
         _ = try await his.sync()
-        scene.home.delete(.records(scene.tresor, part: 0))
-        #expect(await failure { _ = try await his.get("plan") } == .store(.withheld))
-        #expect(try await his.pull().receivedCount == 1)
+        let part = HomeObject.records(scene.tresor, part: 0)
+        var kept = try KeptPacks(try #require(scene.home.read(part)))
+        kept.packs = kept.packs.mapValues { flipped($0, 700) }
+        for (damage, expected) in [(nil, TresorError.store(.withheld)), (kept.bytes, .altered)]
+            as [([UInt8]?, TresorError)]
+        {
+            if let damage { try scene.home.replace(part, with: damage) } else { scene.home.delete(part) }
+            #expect(await failure { _ = try await his.get("plan") } == expected)
+            #expect(try await his.pull().receivedCount == 1)
+            #expect(try await his.get("plan").content == Array("one".utf8))
+        }
+    }
+
+    @Test func whatWasSentIsReadWithoutANetwork() async throws {
+        let scene = try await Scene()
+        let next = UInt64(try await scene.entryCount())
+        let (archive, tresor) = (scene.bob.client.archive, scene.tresor)
+        // The network goes once the home has seen the commit in the log.
+        let store = FaultyStore(scene.evil) { _ in
+            guard let head = try? archive.pinnedHead(of: tresor), head.sequence >= next else { return nil }
+            return .refusing(.store(.unreachable))
+        }
+        let his = scene.open(scene.home, store)
+        try await his.put("note", "two".utf8)
+        #expect(await failure { _ = try await his.sync() } == .store(.unreachable))
         #expect(try await his.get("plan").content == Array("one".utf8))
+        #expect(try await his.get("note").content == Array("two".utf8))
+        #expect(try await scene.open(scene.home).sync().unsent == [])
+    }
+
+    @Test func aSlowFetchBringsNothingBackBehindARemoval() async throws {
+        let scene = try await Scene()
+        let mine = scene.anna.records(in: scene.tresor)
+        try await mine.put("plan", "two".utf8)
+        _ = try await mine.sync()
+        let slow = SlowStore(truth: scene.evil) {
+            do {
+                try await scene.revoke()
+                #expect(try await scene.open(scene.home).sync().isGone)
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(try await scene.open(scene.home, slow).sync().isGone)
+        #expect(!scene.keeps(scene.home))
+    }
+
+    @Test func aSlowFetchBringsNothingBackBehindADeletion() async throws {
+        let scene = try await Scene()
+        let his = scene.open(scene.home)
+        try await his.put("plan", "two".utf8)
+        _ = try await his.sync()
+        let home = try #require(scene.anna.client.home as? MemoryHome)
+        let slow = SlowStore(truth: scene.evil) {
+            do {
+                let deletion = Deletion(session: scene.anna)
+                try await deletion.perform(try await deletion.plan(scene.tresor))
+            } catch {
+                Issue.record(error)
+            }
+        }
+        var world = scene.world
+        world.store = slow
+        let mine = Session(client: world.client(home), identity: scene.anna.identity).records(in: scene.tresor)
+        #expect(await failure { _ = try await mine.sync() } == .notFound)
+        #expect(!scene.keeps(home))
+    }
+
+    @Test func aSlowReaderKeepsNoWrapBehindARemoval() async throws {
+        let scene = try await Scene()
+        let state = try await scene.bob.client.logs.state(of: scene.tresor)
+        let before = scene.home.copy()
+        before.delete(.wraps)
+        let home = SwitchingHome(before, to: scene.home, at: .lock)
+        let slow = scene.world.session(of: scene.bob, home: home)
+        _ = try await slow.keyRing.keys(of: state.epoch, in: state)
+        try await scene.revoke()
+        #expect(try await scene.open(scene.home).sync().isGone)
+        _ = try await slow.tresors.name(in: state)
+        #expect(home.hasSwitched)
+        #expect(scene.bob.client.keptWraps().wraps(of: scene.tresor).isEmpty)
     }
 
     @Test func whoWaitsAgainKeepsNoPack() async throws {
@@ -172,5 +268,17 @@ import TresorStore
         #expect(versions.allSatisfy { $0.versionCount == 2 })
         try await his.delete(["plan"])
         #expect(try await his.versions(of: "plan").map(\.content) == [Array("theirs".utf8)])
+    }
+}
+
+/// A store whose answers with packs are on their way while somebody else acts.
+private struct SlowStore: FrontStore {
+    let truth: any Store
+    let act: @Sendable () async -> Void
+
+    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
+        let answer = try await truth.blobs(hashes, in: tresor)
+        await act()
+        return answer
     }
 }
