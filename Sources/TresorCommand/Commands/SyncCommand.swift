@@ -147,7 +147,8 @@ struct SyncCommand: SurfaceCommand {
         } catch { throw .failed(.inputOutput) }
     }
 
-    /// Tells a failure once, as the failure of a command. The store may answer again; nothing else passes.
+    /// Tells a failure once, as the failure of a command. The store may answer again; nothing else passes. A store that
+    /// fails is told once for all tresors, until it has listed them.
     private func tell(
         _ error: TresorError, of tresor: TresorID?, _ failures: inout [TresorID?: TresorError],
         _ workplace: CommandContext
@@ -157,7 +158,8 @@ struct SyncCommand: SurfaceCommand {
         case .store, .busy, .forked, .altered, .unsupported, .noAccess, .unverified, .notFound, .waiting: break
         default: throw error
         }
-        guard failures.updateValue(error, forKey: tresor) != error else { return }
+        let subject = if case .store = error { TresorID?.none } else { tresor }
+        guard failures.updateValue(error, forKey: subject) != error else { return }
         workplace.output.report.print(CommandFailure(error))
     }
 
