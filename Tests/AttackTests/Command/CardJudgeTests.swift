@@ -60,7 +60,7 @@ import TresorCore
             #expect(inspected.code == verified.code, "\(number): \(inspected.errorText)\(verified.errorText)")
         }
         #expect(codes[14] ?? 0 > count / 3, "\(codes)")
-        #expect(form != "house.card" || codes[19] ?? 0 > 2, "\(codes)")
+        #expect(form != "house.card" || codes[19] ?? 0 >= count / 40, "\(codes)")
     }
 
     /// Changes of a mail or a paste around a card do no damage; changes inside do.
