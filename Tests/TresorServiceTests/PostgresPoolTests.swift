@@ -47,6 +47,11 @@
             }
         }
 
+        /// How much runs at once.
+        private final class Running: Sendable {
+            let count = Mutex(0)
+        }
+
         @Test func aWriteWaitsForAConnectionNoLongerThanForTheServer() async throws {
             let stage = try await Stage(count: 2)
             let time = ContinuousClock.now
@@ -100,7 +105,7 @@
             }
 
             // One has succeeded: all may run at once again.
-            let count = Mutex(0)
+            let running = Running()
             let isSeen = DispatchSemaphore(value: 0)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 defer { for _ in 0..<3 { isSeen.signal() } }
@@ -108,12 +113,12 @@
                     group.addTask {
                         try await pool.run(.write) { (connection) throws(TresorError) in
                             connection.lastCommit = .done
-                            count.withLock { $0 += 1 }
+                            running.count.withLock { $0 += 1 }
                             isSeen.wait()
                         }
                     }
                 }
-                try await wait { count.withLock { $0 } == 3 }
+                try await wait { running.count.withLock { $0 } == 3 }
             }
 
             // What still waits at the end is told so.
