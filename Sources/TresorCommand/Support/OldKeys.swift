@@ -13,7 +13,7 @@ enum OldKeys {
         message: "you have newer keys than this home, whose keys change nothing any more; \(remedy)", hints: [wayOut])
 
     /// What *check* says of this person's card in the store.
-    static let finding = "\(words); \(remedy): \(wayOut)"
+    static var finding: String { "\(words); \(remedy): \(HintCompletion.complete(wayOut))" }
 
     /// The failure of an act that would be done with the older keys.
     static let failure = CommandFailure(
