@@ -99,7 +99,8 @@ package struct Audit: Sendable {
         guard let present, let shown = try? CardChain(present), !chain.extends(shown) else {
             return [Finding(subject: subject, remark: .notPublished)]
         }
-        return [Finding(subject: subject, remark: .failed(.forked))]
+        guard shown.user == chain.user else { return [Finding(subject: subject, remark: .failed(.altered))] }
+        return [Finding(subject: subject, remark: shown.isNewer(than: chain) ? .newerKeys : .failed(.forked))]
     }
 
     private func checkKit(_ file: IdentityFile) async throws(TresorError) -> [Finding] {

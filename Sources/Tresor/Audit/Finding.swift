@@ -68,6 +68,8 @@ package struct Finding: Hashable, Sendable {
         case kitElsewhere
         /// The store does not have this person's newest card.
         case notPublished
+        /// The store has newer keys of this person than this home.
+        case newerKeys
         /// A change of the key slots was interrupted; repeat it.
         case interrupted
         /// The store shows another history than this home has verified. Both sides are kept as evidence under this
@@ -116,7 +118,7 @@ package struct Finding: Hashable, Sendable {
     package var level: Level {
         switch remark {
         case .fine, .head, .elsewhere, .kitElsewhere, .waiting: .ok
-        case .failed, .forked, .lostEntries: .bad
+        case .failed, .forked, .newerKeys, .lostEntries: .bad
         default: .warn
         }
     }

@@ -23,12 +23,12 @@ struct FindingReport {
         let error: CommandError? =
             switch finding.remark {
             case .failed(let error): CommandError(error)
-            case .forked: .forked
+            case .forked, .newerKeys: .forked
             case .lostEntries: .store(.other)
             default: nil
             }
-        let isOld = error == .forked && finding.subject == mine.map { .person($0.user) }
-        let text = isOld ? OldKeys.finding : words(finding.remark)
+        let isMine = finding.subject == mine.map { .person($0.user) }
+        let text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding.remark)
         try add(finding.level.rawValue, subject(finding.subject), text, error)
     }
 
@@ -104,6 +104,7 @@ struct FindingReport {
         case .kitElsewhere: "the copy that the recovery kit opens is in another store, for which the kit was made"
         case .notPublished:
             "the store does not have the newest card: tresor check --repair"
+        case .newerKeys: OldKeys.finding
         case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):
             "the store shows an older or a different history: seen \(Self.text(seen)), "

@@ -5,7 +5,7 @@ enum OldKeys {
     /// The command that brings the newest keys to this machine.
     static let wayOut = "tresor recover --home DIR"
 
-    private static let words = "the store has newer keys of yours, or others: this home is an old copy"
+    private static let words = "the store has newer keys of yours: this home is an old copy"
     private static let remedy = "your newest kit restores the newest keys in another home"
 
     /// Why nothing is done with the keys of this home where a log shows the newer ones.
@@ -18,4 +18,10 @@ enum OldKeys {
     /// The failure of an act that would be done with the older keys.
     static let failure = CommandFailure(
         .forked, "\(words), and nothing was changed; \(remedy)", hints: [wayOut, "tresor check"])
+
+    /// What is said of a card that does not follow this home's.
+    static let others = "the store has other keys of yours, signed with your older ones"
+
+    /// The failure of an act beside such a card.
+    static let othersFailure = CommandFailure(.forked, "\(others); nothing was changed", hints: [wayOut])
 }
