@@ -188,6 +188,7 @@
                 #expect(
                     text.contains("does not take the keys of this home: you have newer ones in another home"),
                     "\(words): \(text)")
+                #expect(text.contains("if you made no newer ones, somebody else has your identity"), "\(words): \(text)")
                 #expect(text.contains("recover --home DIR\n"), "\(words): \(text)")
             }
             try await stage.run(0, as: "anna", "create", "plans")
