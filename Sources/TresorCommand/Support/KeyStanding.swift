@@ -50,8 +50,13 @@ final class KeyStanding: Sendable {
     /// - Parameter say: tells it, if the command does not fail because of it.
     func noteOld(saying say: @escaping @Sendable () -> Void) { state.withLock { $0.sayOld = say } }
 
-    /// Notes whether a service took the keys with which it was asked last.
-    func note(areTaken: Bool) { state.withLock { $0.isRefused = !areTaken } }
+    /// Notes whether a service took the keys with which it was asked last. One that did has seen them.
+    func note(areTaken: Bool) {
+        state.withLock { state in
+            state.isRefused = !areTaken
+            if areTaken { state.unseen = nil }
+        }
+    }
 
     /// Tells a person whose command succeeded that a log shows newer keys.
     func tell() { state.withLock { $0.sayOld }?() }

@@ -191,6 +191,9 @@
                 #expect(text.contains("if you made no newer ones, somebody else has your identity"), "\(words): \(text)")
                 #expect(text.contains("recover --home DIR\n"), "\(words): \(text)")
             }
+            let text = try await stage.failure(13, as: "desk", "register", "--no-login")
+            #expect(text.contains("or the service does not go by this address\n"), "\(text)")
+            #expect(text.contains("recover --home DIR\n") && !text.contains("register --no-login"), "\(text)")
             try await stage.run(0, as: "anna", "create", "plans")
         }
 
