@@ -188,7 +188,7 @@
                 #expect(
                     text.contains("does not take the keys of this home: you have newer ones in another home"),
                     "\(words): \(text)")
-                #expect(text.contains("if you made no newer ones, somebody else has your identity"), "\(words): \(text)")
+                #expect(text.contains("you made no newer ones, somebody else has your identity"), "\(words): \(text)")
                 #expect(text.contains("recover --home DIR\n"), "\(words): \(text)")
             }
             let text = try await stage.failure(13, as: "desk", "register", "--no-login")

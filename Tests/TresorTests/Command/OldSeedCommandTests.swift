@@ -132,7 +132,7 @@ extension CommandSuite {
             let time = stage.world.clock.now
             let cards = [
                 (bob.identity.chain, 14, "damaged, forged, or not what was asked for"),
-                (try first.identity.renewCard(time: time).0.chain, 15, "other keys of yours, signed with your older ones"),
+                (try first.identity.renewCard(time: time).0.chain, 15, "other keys of yours, signed with your older"),
                 (try anna.identity.renewCard(time: time).0.chain, 15, "newer keys of yours: this home is an old copy"),
             ]
             for (chain, code, words) in cards {
