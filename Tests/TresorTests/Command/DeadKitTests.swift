@@ -39,7 +39,7 @@ extension CommandSuite {
             // What the store does not delete now is deleted by a later cleanup, so that nobody goes on with these words.
             stage.evil.failDeletions()
             let left = try await stage.run(as: "anna", acts[0])
-            #expect(left.code == 18 && left.error.contains("was removed: it is not valid, but its copy may still be in"))
+            #expect(left.code == 18 && left.error.contains("was removed: it is not valid, but its copy may still be"))
             stage.evil.behave()
             stage.evil.showKitCopy { $0.map { $0 + [0] } }
             let unsure = try await stage.run(as: "anna", acts[0])
