@@ -83,9 +83,6 @@ extension LogArchive {
         client.storeName.map { !notedStores()[tresor].contains($0) } ?? false
     }
 
-    /// Whether other stores took the copy that a kit opens, and this one never did.
-    func isKitElsewhere(_ locator: Hash256) -> Bool { otherStore(of: TresorID(locator)) != nil }
-
     /// Notes that this store has the copy that a kit opens.
     func noteStore(ofKit locator: Hash256) throws(TresorError) {
         guard isNewStore(of: TresorID(locator)) else { return }
