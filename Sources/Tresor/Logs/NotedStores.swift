@@ -83,6 +83,11 @@ extension LogArchive {
         client.storeName.map { !notedStores()[tresor].contains($0) } ?? false
     }
 
+    /// Returns the other stores that had the copy that a kit opens, whether or not this one had it.
+    package func otherStores(ofKit locator: Hash256) -> [StoreName] {
+        notedStores()[TresorID(locator)].filter { $0 != client.storeName }
+    }
+
     /// Notes that this store has the copy that a kit opens.
     func noteStore(ofKit locator: Hash256) throws(TresorError) {
         guard isNewStore(of: TresorID(locator)) else { return }

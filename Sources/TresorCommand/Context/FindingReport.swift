@@ -81,8 +81,8 @@ struct FindingReport {
         "; check --repair restores it, and if it was deleted, tresor delete forgets it here"
 
     private static func elsewhere(_ path: String) -> String {
-        "this store does not have the copy that the recovery kit opens; \(DisplayText.quoted(path)) had it: "
-            + "tresor check --store \(Shell.path(path))"
+        "this store does not have the copy that the recovery kit opens; "
+            + "\(DisplayText.quoted(path)) had it: tresor check --store \(Shell.path(path))"
     }
 
     /// What was not finished, as far as the journal tells.
