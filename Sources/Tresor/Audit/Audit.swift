@@ -99,16 +99,21 @@ package struct Audit: Sendable {
         guard let present, let shown = try? CardChain(present), !chain.extends(shown) else {
             return [Finding(subject: subject, remark: .notPublished)]
         }
-        return [Finding(subject: subject, remark: .failed(.forked))]
+        guard shown.user == chain.user else { return [Finding(subject: subject, remark: .failed(.altered))] }
+        return [Finding(subject: subject, remark: shown.isNewer(than: chain) ? .newerKeys : .failed(.forked))]
     }
 
     private func checkKit(_ file: IdentityFile) async throws(TresorError) -> [Finding] {
         guard let locator = file.kitLocator else { return [Finding(subject: .identity, remark: .withoutKit)] }
-        if client.archive.isKitElsewhere(locator) { return [Finding(subject: .identity, remark: .kitElsewhere)] }
-        let copy = try await store.kitCopy(locator: locator).flatMap { try? IdentityFile($0) }
-        guard let copy, copy.isKitCopy, copy.chain == file.chain, copy.kitLocator == locator else {
-            return [Finding(subject: .identity, remark: .withoutKitCopy)]
+        let bytes = try await store.kitCopy(locator: locator)
+        if bytes == nil, let other = client.archive.otherStore(of: TresorID(locator)) {
+            return [Finding(subject: .identity, remark: .kitElsewhere(other))]
         }
+        guard let copy = bytes.flatMap({ try? IdentityFile($0) }), copy.isKitCopy, copy.chain == file.chain,
+            copy.kitLocator == locator
+        else { return [Finding(subject: .identity, remark: .withoutKitCopy)] }
+        // From now on, silence is a finding here too. A home that cannot note it is checked all the same.
+        try? client.archive.noteStore(ofKit: locator)
         return []
     }
 

@@ -64,10 +64,13 @@ package struct Finding: Hashable, Sendable {
         case withoutKit
         /// The store has no copy that the recovery kit opens.
         case withoutKitCopy
-        /// Another store took the copy that the recovery kit opens, and this one never did.
-        case kitElsewhere
+        /// This store does not have the copy that the recovery kit opens, and never did. This other one had it; nobody asks
+        /// whether it still does.
+        case kitElsewhere(StoreName)
         /// The store does not have this person's newest card.
         case notPublished
+        /// The store has newer keys of this person than this home.
+        case newerKeys
         /// A change of the key slots was interrupted; repeat it.
         case interrupted
         /// The store shows another history than this home has verified. Both sides are kept as evidence under this
@@ -115,8 +118,8 @@ package struct Finding: Hashable, Sendable {
     /// The severity, which follows from the condition.
     package var level: Level {
         switch remark {
-        case .fine, .head, .elsewhere, .kitElsewhere, .waiting: .ok
-        case .failed, .forked, .lostEntries: .bad
+        case .fine, .head, .elsewhere, .waiting: .ok
+        case .failed, .forked, .newerKeys, .lostEntries: .bad
         default: .warn
         }
     }

@@ -83,8 +83,10 @@ extension LogArchive {
         client.storeName.map { !notedStores()[tresor].contains($0) } ?? false
     }
 
-    /// Whether other stores took the copy that a kit opens, and this one never did.
-    func isKitElsewhere(_ locator: Hash256) -> Bool { otherStore(of: TresorID(locator)) != nil }
+    /// Returns the other stores that had the copy that a kit opens, whether or not this one had it.
+    package func otherStores(ofKit locator: Hash256) -> [StoreName] {
+        notedStores()[TresorID(locator)].filter { $0 != client.storeName }
+    }
 
     /// Notes that this store has the copy that a kit opens.
     func noteStore(ofKit locator: Hash256) throws(TresorError) {

@@ -79,7 +79,8 @@ public struct Contacts: Sendable {
     /// Puts this person's card chain into the store (SPEC §7.3, §11).
     ///
     /// - Throws: ``TresorError/unverified`` when the handle belongs to another person there; ``TresorError/forked``
-    ///   when the store has another chain of this user id; ``TresorError/store(_:)`` when it did not keep what it
+    ///   when the store has another chain of this user id; ``TresorError/altered`` when it shows somebody else's;
+    ///   ``TresorError/store(_:)`` when it did not keep what it
     ///   accepted; ``TresorError/cancelled`` for a task that was cancelled before the card was sent.
     @concurrent public func publishCard() async throws(TresorError) {
         try await publish(try client.identityFileBlocking().chain)
@@ -87,17 +88,17 @@ public struct Contacts: Sendable {
 
     /// Does what ``publishCard()`` does with a chain of this person that the home does not have yet.
     func publish(_ chain: CardChain) async throws(TresorError) {
-        let present: [UInt8]?
+        let present: CardChain?
         do throws(TresorError) {
-            present = try await store.card(of: chain.user)
+            present = try await offeredChain(of: chain.user)
         } catch {
             guard error == .noAccess, chain.newest.generation > 0 else { throw error }
             return try await publishUnseen(chain)
         }
-        if let present, !chain.extends(try CardChain(present)) { throw .forked }
+        if let present, !chain.extends(present) { throw .forked }
         try Cancellation.check()
         try await client.uninterrupted { () async throws(TresorError) in
-            try await publish(chain, replacing: present)
+            try await publish(chain, replacing: present?.bytes)
         }
     }
 

@@ -57,7 +57,7 @@ package struct Cleanup: Sendable {
     }
 
     /// Does what ``finish()`` does, for a change that has the slot lock. What the journal notes was then interrupted.
-    func finishLocked() async throws(TresorError) {
+    package func finishLocked() async throws(TresorError) {
         if try orphanedShareID() != nil { try home.delete(.deviceShare) }
         let noted = try journal()
         guard !noted.isEmpty else { return }

@@ -36,11 +36,11 @@ public struct IdentityRenewal: Sendable {
     /// Checks before any change that the store does not show other or newer keys of this person.
     ///
     /// - Throws: ``TresorError/forked`` for a chain that this person's does not extend; ``TresorError/altered`` or
-    ///   ``TresorError/unsupported`` for bytes that are no card; ``TresorError/store(_:)`` when the store cannot be
+    ///   ``TresorError/unsupported`` for what is no card of this person; ``TresorError/store(_:)`` when the store cannot be
     ///   read.
     @concurrent package func check() async throws(TresorError) {
-        guard let present = try await client.store.card(of: identity.user) else { return }
-        let isMine = identity.chain.extends(try CardChain(present))
+        guard let present = try await client.people.offeredChain(of: identity.user) else { return }
+        let isMine = identity.chain.extends(present)
         guard isMine else { throw .forked }
     }
 

@@ -63,7 +63,11 @@ package struct Recovery: Sendable {
 
     /// Does what ``isPrepared(_:)`` does, on the calling thread.
     package func isPreparedBlocking(_ kit: borrowing RecoveryKit) throws(TresorError) -> Bool {
-        let locator = try kit.locator()
+        try isPreparedBlocking(at: kit.locator())
+    }
+
+    /// Does what ``isPrepared(_:)`` does for the kit with a locator, on the calling thread.
+    package func isPreparedBlocking(at locator: Hash256) throws(TresorError) -> Bool {
         if try client.cleanup.journal().kits.contains(where: { $0.locator == locator }) { return true }
         guard try client.cleanup.isIntroducingBlocking() else { return false }
         return try client.identityFileBlocking().kitLocator == locator

@@ -44,7 +44,7 @@ struct CardCommand: SurfaceCommand {
             do throws(TresorError) {
                 try await workplace.client.people.publishCard()
             } catch {
-                if error == .forked { throw OldKeys.failure }
+                if error == .forked { throw await workplace.otherKeys(than: chain) }
                 guard error == .unverified else { throw CommandFailure(error) }
                 throw CommandFailure(
                     of: error, "somebody else has a card under \(DisplayText.name(chain.handle.bytes)) in this store")

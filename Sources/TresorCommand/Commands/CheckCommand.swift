@@ -169,19 +169,21 @@ struct CheckCommand: InputsCommand {
         else { return workplace.tresors.logFailure(error, id) }
         let short = id.description.prefix(10)
         let founder = workplace.tresors.handle(of: state.founder, in: state)
-        let forget = "tresor delete -t \(short)"
+        let isMine = state.founder == session.user
+        // The command is no hint: nobody else may have the tresor any more.
+        let forget = "tresor delete forgets it here too, for good"
         guard error == .noAccess else {
             return CommandFailure(
                 of: error,
-                "the store says that \(short) was deleted: ask \(founder), who made it; tresor delete forgets it here",
-                hints: [forget])
+                "the store says that \(short) was deleted\(isMine ? "" : ": ask \(founder), who made it"); \(forget)")
         }
+        let reason =
+            isMine
+            ? "does not take it back, as if it was deleted"
+            : "takes it back from \(founder) alone, and not if it was deleted"
         return CommandFailure(
-            of: error,
-            "the service has nothing of \(short), and takes it back from \(founder) alone, and not if it was deleted; "
-                + "tresor delete forgets it here",
-            hints: (state.founder == session.user ? [] : ["ask \(founder) to run: tresor check --repair -t \(short)"])
-                + [forget])
+            of: error, "the service shows you nothing of \(short), and \(reason); \(forget)",
+            hints: isMine ? [] : ["ask \(founder) to run: tresor check --repair -t \(short)"])
     }
 
     /// Restores a card that the store has lost; a newer or different one stays and is reported.

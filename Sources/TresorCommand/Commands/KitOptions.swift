@@ -96,22 +96,27 @@ struct KitOptions: ParsableArguments, Sendable {
             }
             return result
         } catch {
-            takeBack(locator, workplace)
+            await takeBack(locator, workplace)
             throw error
         }
     }
 
-    /// Removes the file of a kit that did not become valid. Its copy may be in the store by then. The cleanup journal names
-    /// that, and the next cleanup deletes it, whatever command that is: these words may never become valid.
-    private func takeBack(_ locator: Hash256, _ workplace: CommandContext) {
-        guard let file = try? workplace.client.identityFileBlocking(), file.kitLocator != locator else { return }
-        guard let kit else {
-            return workplace.output.say("the kit that was shown opens nothing: throw it away, and run this again")
+    /// Removes the file of a kit that did not become valid, while no other command can make it valid. Its copy may be in
+    /// the store by then. The cleanup deletes that, now or with a later command: these words may never become valid.
+    private func takeBack(_ locator: Hash256, _ workplace: CommandContext) async {
+        let (client, output) = (workplace.client, workplace.output)
+        let shown = kit.map { "the recovery kit in \(DisplayText.quoted($0))" } ?? "the recovery kit that was shown"
+        guard let lock = try? client.home.slotLock() else {
+            return output.say("another command changes the kit of this home: \(shown) stays")
         }
-        let isRemoved = (try? Self.read(kit).locator()) == locator && unlink(kit) == 0
-        workplace.output.say(
-            "the recovery kit in \(DisplayText.quoted(kit)) would open nothing, and "
-                + (isRemoved ? "was removed" : "must be removed"))
+        try? await client.uninterrupted { () async throws(TresorError) in try await client.cleanup.finishLocked() }
+        guard let file = try? client.identityFileBlocking(), file.kitLocator != locator else { return }
+        let isDead = (try? client.recovery.isPreparedBlocking(at: locator)) == false
+        let isRemoved = kit.map { (try? Self.read($0).locator()) == locator && unlink($0) == 0 } ?? false
+        output.say(
+            "\(shown) \(isRemoved ? "was removed" : "must be destroyed"): "
+                + (isDead ? "it opens nothing" : "it is not valid, but its copy may still be in the store"))
+        _ = consume lock
     }
 
     /// Makes a kit and writes or shows its words. Reuses a kit that an interrupted run has written to the file.

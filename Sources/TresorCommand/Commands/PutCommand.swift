@@ -65,6 +65,7 @@ struct PutCommand: InputsCommand {
         let summary = try await find(session, workplace, unreachable)
         if let state = summary.state {
             try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+            try workplace.tresors.refuseOldKeys(in: state, session)
         }
         let records = session.records(in: summary.tresor)
         let title = workplace.tresors.title(of: summary)

@@ -54,12 +54,20 @@ struct RecoverCommand: SurfaceCommand {
         try place.checkPlace(workplace.invocation, goingOnFor: workplace.client, isOptional: false)
         let session = try await workplace.unlock(to: "make a new recovery kit")
         try await workplace.refuseOldKeys(session)
+        let former = try workplace.identityFile().kitLocator
         try await place.make(workplace) { recoveryKit in
             try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
         }
         workplace.output.say(
             "the new kit is valid; the one before opens nothing here or in the store; a home of yours on another device "
                 + "keeps its own")
+        // The copies there cannot be deleted from here.
+        for other in former.map(workplace.client.archive.otherStores(ofKit:)) ?? [] {
+            let path = DisplayText.quoted(String(decoding: other.bytes, as: UTF8.self))
+            workplace.output.say(
+                "the kit before still opens the copy in \(path); if others may know its words, "
+                    + "make new keys: tresor rotate --identity")
+        }
         try report(session, "kit", workplace)
     }
 

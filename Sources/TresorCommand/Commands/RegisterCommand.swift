@@ -105,7 +105,8 @@ struct RegisterCommand: SurfaceCommand {
             CommandFailure(
                 of: error,
                 "the service at \(service.place) does not let you register: your account was deleted, or has newer keys "
-                    + "than this home")
+                    + "than this home, or the service does not go by this address",
+                hints: [OldKeys.wayOut])
         case .busy:
             CommandFailure(
                 of: error, "the service at \(service.place) takes no registration at this moment; try again later")

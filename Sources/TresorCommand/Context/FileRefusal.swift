@@ -103,7 +103,8 @@ struct FileRefusal {
         let name = session.tresors.knownNameBlocking(of: state.tresor)
         let title = name.map { DisplayText.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
         let owner = workplace.tresors.handle(of: state.founder, in: state)
-        if let reason = Surroundings.current.keys.refusal {
+        if state.chain(of: user)?.isNewer(than: session.identity.chain) == true {
+            let reason = OldKeys.reason
             return CommandFailure(
                 of: error, "\(input.shownName): \(reason.message)", hints: reason.hints, file: input.path)
         }

@@ -23,12 +23,12 @@ struct FindingReport {
         let error: CommandError? =
             switch finding.remark {
             case .failed(let error): CommandError(error)
-            case .forked: .forked
+            case .forked, .newerKeys: .forked
             case .lostEntries: .store(.other)
             default: nil
             }
-        let isOld = error == .forked && finding.subject == mine.map { .person($0.user) }
-        let text = isOld ? OldKeys.finding : words(finding.remark)
+        let isMine = finding.subject == mine.map { .person($0.user) }
+        let text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding.remark)
         try add(finding.level.rawValue, subject(finding.subject), text, error)
     }
 
@@ -80,6 +80,11 @@ struct FindingReport {
     private static let wayBack =
         "; check --repair restores it, and if it was deleted, tresor delete forgets it here"
 
+    private static func elsewhere(_ path: String) -> String {
+        "this store does not have the copy that the recovery kit opens; "
+            + "\(DisplayText.quoted(path)) had it: tresor check --store \(Shell.path(path))"
+    }
+
     /// What was not finished, as far as the journal tells.
     private var interruption: String {
         let client = workplace.client
@@ -101,9 +106,10 @@ struct FindingReport {
             "the store has no server share for it, so it opens nothing: tresor forget, or tresor remember"
         case .withoutKit: "there is no recovery kit: tresor recover --new-kit"
         case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
-        case .kitElsewhere: "the copy that the recovery kit opens is in another store, for which the kit was made"
+        case .kitElsewhere(let store): Self.elsewhere(String(decoding: store.bytes, as: UTF8.self))
         case .notPublished:
             "the store does not have the newest card: tresor check --repair"
+        case .newerKeys: OldKeys.finding
         case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):
             "the store shows an older or a different history: seen \(Self.text(seen)), "

@@ -11,8 +11,14 @@ extension CommandContext {
         do throws(TresorError) {
             try await session.renewal.check()
         } catch {
-            throw error == .forked ? OldKeys.failure : CommandFailure(error)
+            throw error == .forked ? await otherKeys(than: session.identity.chain) : CommandFailure(error)
         }
+    }
+
+    /// The failure for a card of this person in the store that is no beginning of this home's.
+    func otherKeys(than mine: CardChain) async -> CommandFailure {
+        let shown = (try? await client.store.card(of: mine.user)).flatMap { try? CardChain($0) }
+        return shown?.isNewer(than: mine) == true ? OldKeys.failure : OldKeys.othersFailure
     }
 
     /// Refuses to begin a tresor with keys in whose place a store's file has newer ones. A service judges the keys of each

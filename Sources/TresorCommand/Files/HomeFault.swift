@@ -65,7 +65,8 @@ enum HomeFault {
         guard geteuid() == 0 else { return "tresor … {--home} --home DIR" }
         // The owner finds their own home without the option, and its state lies apart then. sudo passes no variable on.
         let isNamed = HintCompletion.gives("--home") || (try? Environment.current())?.home != nil
-        return "sudo -u \(owner) " + HintCompletion.complete(isNamed ? "tresor … {--home} --home \(word)" : "tresor … ")
+        let user = owner.allSatisfy(\.isNumber) ? Shell.word("#\(owner)") : owner
+        return "sudo -u \(user) " + HintCompletion.complete(isNamed ? "tresor … {--home} --home \(word)" : "tresor … ")
     }
 
     private static func target(of path: String) -> String {

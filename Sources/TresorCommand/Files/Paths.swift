@@ -52,6 +52,13 @@ struct Paths: Sendable, Equatable {
         return try notedStore() ?? defaultStore
     }
 
+    /// The options that name the store in use to a command in another home, where nothing notes it.
+    func storeOptions() throws(CommandFailure) -> [String] {
+        guard let service = try service() else { return ["--store", Self.absolute(try store())] }
+        return ["--store", service.address.description] + (service.certificates.map { ["--store-ca", $0] } ?? [])
+            + (service.proxy.map { ["--store-proxy", $0.text] } ?? [])
+    }
+
     /// The service to use; `nil` if the store is a file. A service that the home notes is reached as it notes.
     ///
     /// - Throws: 64 for an address of another form, and for options of a service beside a file.

@@ -41,10 +41,18 @@ enum StoreFault {
 
     /// SQLite writes beside the store too, so everyone who uses it needs write access to the directory. To open both to
     /// their group helps nobody who is not in it.
-    static func notWritable(_ path: String) -> CommandFailure {
+    ///
+    /// - Parameter obstacle: the error of the system for writing there; 0 for none.
+    static func notWritable(
+        _ path: String, obstacle: (String) -> Int32 = { access($0, W_OK) == 0 ? 0 : errno }
+    ) -> CommandFailure {
         let (folder, shown) = (AtomicFile.split(path).directory, DisplayText.quoted(path))
         let refusal = "the store at \(shown) cannot be written by you"
-        if let group = [folder, path].lazy.compactMap({ group(of: $0) }).first(where: { !isOurs($0) }) {
+        let obstacles = [folder, path].map { (path: $0, error: obstacle($0)) }
+        if obstacles.contains(where: { $0.error == EROFS }) {
+            return CommandFailure(.store(.readOnly), "\(refusal): its file system is mounted read-only", file: path)
+        }
+        if let group = obstacles.lazy.filter({ $0.error != 0 }).compactMap({ foreignGroup(of: $0.path) }).first {
             let name = SystemName.of(group: group)
             return CommandFailure(
                 .store(.readOnly), "\(refusal): it is for the group \(name), which you are not in", file: path)
@@ -58,9 +66,11 @@ enum StoreFault {
             hints: file + ["chmod g+ws \(directory) # as its owner; then umask 002 for all"], file: path)
     }
 
-    private static func group(of path: String) -> gid_t? {
+    /// The group of what belongs neither to the caller nor to a group of theirs.
+    private static func foreignGroup(of path: String) -> gid_t? {
         var status = stat()
-        return stat(path, &status) == 0 ? status.st_gid : nil
+        guard stat(path, &status) == 0, status.st_uid != geteuid(), !isOurs(status.st_gid) else { return nil }
+        return status.st_gid
     }
 
     private static func isOurs(_ group: gid_t) -> Bool {

@@ -11,9 +11,14 @@ enum HintCompletion {
         Surroundings.current.words.given.withLock { $0 = words }
     }
 
+    /// Remembers the places that this run uses, once they are known.
+    static func remember(_ places: Paths) {
+        Surroundings.current.words.places.withLock { $0 = places }
+    }
+
     /// Completes a hint: `tresor … OPTION` becomes this run's command with the option and the given places.
     /// `tresor … {-o} OPTION` omits an option that the new one excludes, with its value, or another word; there may be
-    /// several.
+    /// several. Any other command gets the given places, and in another home the store in use.
     static func complete(_ hint: String) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
         // Help needs no place, and the places may be what was wrong.
@@ -22,8 +27,10 @@ enum HintCompletion {
         let operands = words[options.endIndex...]
         guard var added = rest.removingPrefix("… ") else {
             var places = places(in: Array(options))[...]
-            for option in ["--home", "--store"] where rest.contains("\(option) ") {
-                places = without(option, in: places)
+            if rest.contains("--home "), let used = Surroundings.current.words.places.withLock({ $0 }) {
+                places = ((try? used.storeOptions()) ?? [])[...]
+            } else if rest.contains("--store ") {
+                places = without("--store", in: places)
             }
             return places.isEmpty || hint.contains(text(places)) ? hint : "tresor \(text(places)) \(rest)"
         }

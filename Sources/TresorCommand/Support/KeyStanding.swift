@@ -50,8 +50,13 @@ final class KeyStanding: Sendable {
     /// - Parameter say: tells it, if the command does not fail because of it.
     func noteOld(saying say: @escaping @Sendable () -> Void) { state.withLock { $0.sayOld = say } }
 
-    /// Notes whether a service took the keys with which it was asked last.
-    func note(areTaken: Bool) { state.withLock { $0.isRefused = !areTaken } }
+    /// Notes whether a service took the keys with which it was asked last. One that did has seen them.
+    func note(areTaken: Bool) {
+        state.withLock { state in
+            state.isRefused = !areTaken
+            if areTaken { state.unseen = nil }
+        }
+    }
 
     /// Tells a person whose command succeeded that a log shows newer keys.
     func tell() { state.withLock { $0.sayOld }?() }
@@ -62,7 +67,8 @@ final class KeyStanding: Sendable {
     private static func unknown(isRenewed: Bool) -> Reason {
         Reason(
             message: "the service does not take the keys of this home: you have newer ones in another home, or it does "
-                + "not know these, or your account was closed",
+                + "not know these, or does not go by this address, or your account was closed; if you made no newer ones, "
+                + OldKeys.theft,
             hints: [OldKeys.wayOut] + (isRenewed ? ["tresor card --publish"] : []) + [registration])
     }
 }

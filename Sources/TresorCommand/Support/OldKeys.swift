@@ -5,17 +5,28 @@ enum OldKeys {
     /// The command that brings the newest keys to this machine.
     static let wayOut = "tresor recover --home DIR"
 
-    private static let words = "the store has newer keys of yours, or others: this home is an old copy"
+    private static let words = "the store has newer keys of yours: this home is an old copy"
+    /// What a person has to know whose keys somebody else made.
+    static let theft = "somebody else has your identity: tell the people in your tresors"
+
+    private static let strangers = "if you made none, \(theft)"
     private static let remedy = "your newest kit restores the newest keys in another home"
 
     /// Why nothing is done with the keys of this home where a log shows the newer ones.
     static let reason = KeyStanding.Reason(
-        message: "you have newer keys than this home, whose keys change nothing any more; \(remedy)", hints: [wayOut])
+        message: "you have newer keys than this home, whose keys change nothing any more; \(remedy); \(strangers)",
+        hints: [wayOut])
 
     /// What *check* says of this person's card in the store.
-    static let finding = "\(words); \(remedy): \(wayOut)"
+    static var finding: String { "\(words); \(strangers); \(remedy): \(HintCompletion.complete(wayOut))" }
 
     /// The failure of an act that would be done with the older keys.
     static let failure = CommandFailure(
-        .forked, "\(words), and nothing was changed; \(remedy)", hints: [wayOut, "tresor check"])
+        .forked, "\(words), and nothing was changed; \(remedy); \(strangers)", hints: [wayOut, "tresor check"])
+
+    /// What is said of a card that does not follow this home's.
+    static let others = "the store has other keys of yours, signed with your older ones; \(strangers)"
+
+    /// The failure of an act beside such a card.
+    static let othersFailure = CommandFailure(.forked, "nothing was changed: \(others)", hints: [wayOut])
 }

@@ -46,5 +46,6 @@ struct Surroundings: Sendable {
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])
+        let places = Mutex<Paths?>(nil)
     }
 }

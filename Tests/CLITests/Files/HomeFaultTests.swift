@@ -107,6 +107,15 @@ import TresorStore
         #expect(failure.hints == ["sudo -u nobody tresor list" + (isNamed ? " --home \(folder.path)" : "")])
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away")) func anOwnerWithoutANameHasANumber() throws {
+        let surroundings = Surroundings()
+        surroundings.words.given.withLock { $0 = ["list"] }
+        let failure = try Surroundings.$current.withValue(surroundings) { () throws -> CommandFailure in
+            try self.failure { _ in chown(folder.path, 65533, 65533) }
+        }
+        #expect(failure.hints == ["sudo -u '#65533' tresor list"])
+    }
+
     /// A command that makes its home, and one that moves an identity aside, name whose home it is.
     @Test(
         .enabled(if: geteuid() == 0, "only root gives files away"),
@@ -133,7 +142,12 @@ import TresorStore
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
         try #require(chown(folder.path, 65533, 65533) == 0)
-        let failure = StoreFault.notWritable(path)
+        try Data().write(to: URL(fileURLWithPath: path))
+        let failure = StoreFault.notWritable(path) { _ in EACCES }
         #expect(failure.hints.isEmpty && failure.message.hasSuffix(": it is for the group 65533, which you are not in"))
+        // What everybody may write stands in nobody's way.
+        #expect(StoreFault.notWritable(path) { $0 == path ? EACCES : 0 }.hints.count == 2)
+        let medium = StoreFault.notWritable(path) { _ in EROFS }
+        #expect(medium.hints.isEmpty && medium.message.hasSuffix(": its file system is mounted read-only"))
     }
 }

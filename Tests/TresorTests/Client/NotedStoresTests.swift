@@ -131,7 +131,7 @@ import TresorStore
         #expect(try !renewed.renewal.isUnfinishedBlocking())
     }
 
-    /// A kit is made for one store: another one is not asked for the copy that it opens.
+    /// A kit is made for one store: another one need not have the copy that it opens, until it had it.
     @Test func aKitBelongsToTheStoresThatTookItsCopy() async throws {
         let (here, elsewhere) = (try session(seeing: first, "/first"), try session(seeing: second, "/second"))
         try await elsewhere.client.people.publishCard()
@@ -143,13 +143,33 @@ import TresorStore
         #expect(try await remarks(elsewhere) == [.fine, .withoutKitCopy])
         try await here.unlocking.setKit(try RecoveryKit())
         #expect(try await remarks(here) == [.fine])
-        #expect(try await remarks(elsewhere) == [.fine, .kitElsewhere])
+        #expect(try await remarks(elsewhere) == [.fine, .kitElsewhere(try name("/first"))])
         // The store for which it was made has to keep it.
         let locator = try #require(try here.client.identityFileBlocking().kitLocator)
         try await here.client.store.deleteKitCopy(locator: locator)
         #expect(try await remarks(here) == [.fine, .withoutKitCopy])
         try await elsewhere.unlocking.restoreKitCopy()
         #expect(try await remarks(elsewhere) == [.fine])
+    }
+
+    /// What a store does not have can be excused by another store. What it spoils cannot, nor what it had and lost.
+    @Test func anotherStoreExcusesNoMoreThanAbsence() async throws {
+        let (here, elsewhere) = (try session(seeing: first, "/first"), try session(seeing: second, "/second"))
+        try await elsewhere.client.people.publishCard()
+        func remarks() async throws -> [Finding] {
+            try await elsewhere.client.audit.check().filter { $0.subject == .identity }
+        }
+        try await here.unlocking.setKit(try RecoveryKit())
+        #expect(try await remarks().map(\.level) == [.ok, .warn])
+        let locator = try #require(try here.client.identityFileBlocking().kitLocator)
+        let copy = try #require(try await here.client.store.kitCopy(locator: locator))
+        try await elsewhere.client.store.putKitCopy(copy, locator: locator)
+        second.showKitCopy { $0.map { $0 + [0] } }
+        #expect(try await remarks().map(\.remark) == [.fine, .withoutKitCopy])
+        second.behave()
+        #expect(try await remarks().map(\.remark) == [.fine])
+        try await elsewhere.client.store.deleteKitCopy(locator: locator)
+        #expect(try await remarks().map(\.remark) == [.fine, .withoutKitCopy])
     }
 
     @Test func watchingAnotherStoreReportsNothing() async throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 import Testing
 import TresorCrypto
 
@@ -18,19 +19,31 @@ extension CommandSuite {
                 ["rotate", "--identity", "--kit", "@kit", "--yes", "--argon2id", "64,3"],
             ].map { $0 + ["--password-file", "@password"] }
             let before = try anna.client.identityFileBlocking().bytes
-            stage.evil.showKitCopy { _ in nil }
+            let copies = Mutex<[[UInt8]]>([])
+            stage.evil.showKitCopy { copy in
+                if let copy { copies.withLock { $0.append(copy) } }
+                return nil
+            }
             for words in acts {
                 let ending = try await stage.run(as: "anna", words)
                 #expect(ending.code == 18, "\(words): \(ending.error)")
                 #expect(!ending.error.contains("print it"), "\(words): \(ending.error)")
-                #expect(ending.error.contains("kit\" would open nothing, and was removed\n"), "\(ending.error)")
+                #expect(ending.error.contains("kit\" was removed: it opens nothing\n"), "\(ending.error)")
                 #expect(!FileManager.default.fileExists(atPath: stage.path("kit")), "\(words)")
                 #expect(try anna.client.identityFileBlocking().bytes == before, "\(words)")
+                let copy = try IdentityFile(try #require(copies.withLock { $0.last }))
+                let locator = try #require(copy.kitLocator)
+                #expect(try await stage.evil.truth.kitCopy(locator: locator) == nil, "\(words)")
             }
-            // A copy that the store may have is deleted by the next cleanup, so that nobody goes on with these words.
+            #expect(Set(copies.withLock { $0 }).count == acts.count)
+            // What the store does not delete now is deleted by a later cleanup, so that nobody goes on with these words.
+            stage.evil.failDeletions()
+            let left = try await stage.run(as: "anna", acts[0])
+            #expect(left.code == 18 && left.error.contains("was removed: it is not valid, but its copy may still be"))
+            stage.evil.behave()
             stage.evil.showKitCopy { $0.map { $0 + [0] } }
             let unsure = try await stage.run(as: "anna", acts[0])
-            #expect(unsure.code == 18 && unsure.error.contains("kit\" would open nothing, and was removed\n"))
+            #expect(unsure.code == 18 && unsure.error.contains("kit\" was removed: it opens nothing\n"))
             #expect(!FileManager.default.fileExists(atPath: stage.path("kit")))
             stage.evil.showKitCopy { $0 }
             try await stage.expect(0, as: "anna", "list")
@@ -40,6 +53,23 @@ extension CommandSuite {
                 #expect(ending.error.contains("kit\"; print it and keep it apart from this machine\n"))
                 try FileManager.default.removeItem(atPath: stage.path("kit"))
             }
+        }
+
+        /// Two runs may have the same words: the one that ends first does not destroy them.
+        @Test func theWordsThatAnotherRunMayPutInForceStay() async throws {
+            let stage = try CommandStage()
+            let anna = try await stage.personWithPassword("anna")
+            let words = ["recover", "--new-kit", "--kit", "@kit", "--password-file", "@password"]
+            let other = Mutex<SlotLock?>(try anna.client.home.slotLock())
+            var wait = SlotWait()
+            wait.patience = .zero
+            let ending = try await stage.run(as: "anna", words, slotWait: wait)
+            other.withLock { $0 = nil }
+            #expect(ending.code == 11, "\(ending.error)")
+            #expect(ending.error.contains("another command changes the kit of this home: the recovery kit in \""))
+            let kept = try stage.bytes("kit")
+            #expect(try await stage.run(as: "anna", words).code == 0)
+            #expect(try stage.bytes("kit") == kept)
         }
     }
 }

@@ -117,12 +117,33 @@ extension CommandSuite {
             #expect(try await rotate(15, as: "stale") == nil)
             let other = bob.identity.chain.bytes
             stage.evil.showCards { _ in other }
-            #expect(try await rotate(15) == nil)
+            #expect(try await rotate(14) == nil)
             stage.evil.behave()
             stage.evil.fail(after: 0, behind: false)
             #expect(try await rotate(18) == nil)
             #expect(try stage.home("anna") == home && stage.home("stale") == stale)
             #expect(stage.evil.writeCount == writes)
+        }
+
+        /// Of an old copy is said only what follows this home's keys. Another person's card accuses nobody.
+        @Test func A202_anotherCardInThePlaceOfTheOwnOneIsToldApart() async throws {
+            let first = try await stage.person("anna")
+            let anna = try await stage.renew(first, at: "anna")
+            let time = stage.world.clock.now
+            let cards = [
+                (bob.identity.chain, 14, "damaged, forged, or not what was asked for"),
+                (try first.identity.renewCard(time: time).0.chain, 15, "other keys of yours, signed with your older"),
+                (try anna.identity.renewCard(time: time).0.chain, 15, "newer keys of yours: this home is an old copy"),
+            ]
+            for (chain, code, words) in cards {
+                let bytes = chain.bytes
+                stage.evil.showCards { _ in bytes }
+                for act in [["card", "--publish"], ["recover", "--new-kit", "--kit", "@kit"], ["check"]] {
+                    let ending = try await stage.run(as: "anna", act)
+                    #expect(ending.code == Int32(code), "\(act): \(ending.text)\(ending.error)")
+                    #expect((ending.text + ending.error).contains(words), "\(act): \(ending.text)\(ending.error)")
+                }
+            }
         }
     }
 }
