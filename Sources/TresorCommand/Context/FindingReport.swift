@@ -109,7 +109,7 @@ struct FindingReport {
         case .kitElsewhere(let store): Self.elsewhere(String(decoding: store.bytes, as: UTF8.self))
         case .notPublished:
             "the store does not have the newest card: tresor check --repair"
-        case .newerKeys: OldKeys.finding
+        case .newerKeys: "\(OldKeys.finding): \(HintCompletion.complete(OldKeys.wayOut))"
         case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):
             "the store shows an older or a different history: seen \(Self.text(seen)), "

@@ -26,7 +26,7 @@ struct Invocation: Sendable {
         self.standardInput = standardInput
         output = Output(options: options, environment: environment)
         places = try Paths(options: options, environment: environment)
-        HintCompletion.remember(places)
+        HintCompletion.remember(store: { [places] in (try? places.storeOptions()) ?? [] })
         passwords = PasswordSource(
             options: options, environment: environment, standardInput: standardInput,
             terminal: { isBatch ? nil : Terminal() })

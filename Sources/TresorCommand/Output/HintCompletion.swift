@@ -11,9 +11,9 @@ enum HintCompletion {
         Surroundings.current.words.given.withLock { $0 = words }
     }
 
-    /// Remembers the places that this run uses, once they are known.
-    static func remember(_ places: Paths) {
-        Surroundings.current.words.places.withLock { $0 = places }
+    /// Remembers the options that name the store in use, once it is known.
+    static func remember(store options: @escaping @Sendable () -> [String]) {
+        Surroundings.current.words.store.withLock { $0 = options }
     }
 
     /// Completes a hint: `tresor … OPTION` becomes this run's command with the option and the given places.
@@ -27,8 +27,8 @@ enum HintCompletion {
         let operands = words[options.endIndex...]
         guard var added = rest.removingPrefix("… ") else {
             var places = places(in: Array(options))[...]
-            if rest.contains("--home "), let used = Surroundings.current.words.places.withLock({ $0 }) {
-                places = ((try? used.storeOptions()) ?? [])[...]
+            if rest.contains("--home ") {
+                places = Surroundings.current.words.store.withLock { $0 }()[...]
             } else if rest.contains("--store ") {
                 places = without("--store", in: places)
             }

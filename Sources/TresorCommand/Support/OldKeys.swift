@@ -17,8 +17,8 @@ enum OldKeys {
         message: "you have newer keys than this home, whose keys change nothing any more; \(remedy); \(strangers)",
         hints: [wayOut])
 
-    /// What *check* says of this person's card in the store.
-    static var finding: String { "\(words); \(strangers); \(remedy): \(HintCompletion.complete(wayOut))" }
+    /// What *check* says of this person's card in the store, before the way out.
+    static let finding = "\(words); \(strangers); \(remedy)"
 
     /// The failure of an act that would be done with the older keys.
     static let failure = CommandFailure(

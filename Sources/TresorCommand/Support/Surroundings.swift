@@ -46,6 +46,7 @@ struct Surroundings: Sendable {
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])
-        let places = Mutex<Paths?>(nil)
+        /// The options that name the store in use to a command in another home.
+        let store = Mutex<@Sendable () -> [String]>({ [] })
     }
 }
