@@ -74,10 +74,10 @@ run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a pro
     return 1
 }
 
-run_groups() { # runs all groups, one process a core
+run_groups() { # runs all groups, one process more than there are cores: tests wait for programs, locks and ends
     local name running=0 red=0
     for name in "${group_order[@]}"; do
-        if [ "$running" -ge "$(nproc)" ]; then
+        if [ "$running" -gt "$(nproc)" ]; then
             wait -n || red=1
             running=$((running - 1))
         fi

@@ -174,7 +174,7 @@ import TresorCrypto
             places += (0..<2).map { _ in page + Int.random(in: 0..<4096, using: &dice) }
         }
         var refused = 0
-        for place in places where place < whole.count {
+        for place in places.sampled(3) where place < whole.count {
             var damaged = whole
             damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &dice)
             try write(damaged, to: path)
@@ -185,7 +185,7 @@ import TresorCrypto
                 error, "TRESOR_SEED=\(LongRun.seed): \(whole[place]) at \(place) became \(damaged[place])")
             if error != nil { refused += 1 }
         }
-        #expect(refused > 50)
+        #expect(refused > (LongRun.isOn ? 50 : 16))
     }
 
     @Test func A108_garbageInTheWriteAheadLogIsNotBelieved() async throws {

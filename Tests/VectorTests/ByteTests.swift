@@ -22,11 +22,12 @@ import Testing
     /// Of the first valid test of an operation many bytes are changed, most of them in the header and near the end; of
     /// the others a few. The long run changes more.
     private static func places(_ count: Int, isFirst: Bool) -> [Int] {
-        var places: Set = LongRun.isOn ? [0, count / 3, count / 2, count - 17, count - 1] : [count / 2, count - 1]
+        let place = count.isMultiple(of: 2) ? count / 2 : count - 1
+        var places: Set = LongRun.isOn ? [0, count / 3, count / 2, count - 17, count - 1] : [place]
         if isFirst {
-            places.formUnion(0..<min(count, LongRun.isOn ? 160 : 32))
-            places.formUnion(max(0, count - (LongRun.isOn ? 80 : 20))..<count)
-            places.formUnion(stride(from: 0, to: count, by: max(1, count / (LongRun.isOn ? 24 : 8))))
+            places.formUnion(0..<min(count, LongRun.isOn ? 160 : 16))
+            places.formUnion(max(0, count - (LongRun.isOn ? 80 : 8))..<count)
+            places.formUnion(stride(from: 0, to: count, by: max(1, count / (LongRun.isOn ? 24 : 4))))
         }
         return places.filter { (0..<count).contains($0) }.sorted()
     }
