@@ -126,11 +126,13 @@
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
             guard let error = error as? HTTPParserError else { return context.close(promise: nil) }
+            // The parser says so before the channel says that its input, or itself, is closed.
+            if error == .invalidEOFState { return cutHead() }
             switch state {
             case .judging where exchange.isWhole: closesAfterAnswer = true
             case .answering: closesAfterAnswer = true
             case .waiting, .judging, .reading: refuse(error == .headerOverflow ? .headersTooLarge : .malformed)
-            case .closing: cutHead()
+            case .closing: break
             }
         }
 
@@ -149,10 +151,7 @@
             switch state {
             case .judging where exchange.isWhole: endWaits()
             case .answering: endWaits()
-            case .waiting:
-                headCut = .left
-                close()
-            case .judging, .reading, .closing: close()
+            case .waiting, .judging, .reading, .closing: close()
             }
         }
 
@@ -264,11 +263,11 @@
             responder.report.cut(exchange, cause)
         }
 
-        /// Reports a head of which the parser had a part when the connection ended.
+        /// Reports a head of which the parser had a part when its input ended: the client left, or was too slow.
         private func cutHead() {
-            guard let cause = headCut else { return }
-            headCut = nil
-            responder.report.cut(Exchange(source: source ?? [], budget: responder.bodies), cause)
+            if case .waiting = state { headCut = .left }
+            guard let headCut else { return }
+            responder.report.cut(Exchange(source: source ?? [], budget: responder.bodies), headCut)
         }
 
         /// Has a whole request answered.

@@ -3,6 +3,7 @@
 #if Server
     import Foundation
     import NIOCore
+    import TestSupport
     import Testing
     import TresorCore
 
@@ -34,6 +35,26 @@
                 #expect(lines[1].contains("\"in\":15,\"out\":15"))
                 #expect(lines[2].contains("\"operation\":\"account\",\"status\":403,\"error\":\"no_access\""))
                 #expect(lines[3].contains("\"event\":\"request\",\"status\":421,\"error\":\"failed\""))
+            }
+        }
+
+        @Test("A client that stops within its request gets no answer, and the log says that it left")
+        func reportsClientsThatLeave() async throws {
+            try await Wire.run { wire in
+                let request = Wire.request("card", body: [1, 2, 3])
+                // Within its head, and within its body.
+                for count in [9, request.count - 1] {
+                    let client = try RawClient(port: wire.port)
+                    await client.send(Array(request.prefix(count)))
+                    client.finish()
+                    let end = await client.readToEnd()
+                    #expect(end.isClosed && end.bytes.isEmpty)
+                }
+                try await wait { wire.log.all.count == 3 }
+                let lines = wire.log.all
+                #expect(lines[1].contains("\"event\":\"cut\",\"cause\":\"left\""))
+                #expect(lines[2].contains("\"event\":\"cut\",\"operation\":\"card\",\"cause\":\"left\""))
+                #expect(!wire.report.registry.text.contains("tresor_requests_total{"))
             }
         }
 
