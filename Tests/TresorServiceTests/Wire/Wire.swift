@@ -140,7 +140,7 @@
             }
             if call.operation == refusing { return ServiceReply(Refusal(.unauthorized, .noAccess)) }
             if call.operation == .account { return ServiceReply(.forbidden) }
-            return ServiceReply(body: Array(repeatElement(call.body, count: growth).joined()))
+            return ServiceReply(body: repeatElement(call.body, count: growth).reduce([], +))
         }
 
         func isHealthy() async -> Bool {
