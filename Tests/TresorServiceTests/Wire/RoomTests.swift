@@ -144,5 +144,20 @@
                 #expect(wire.handler.calls.map(\.body.count) == [body.count])
             }
         }
+
+        @Test("A126: an answer without room is refused")
+        func A126_anAnswerWithoutRoomIsRefused() async throws {
+            var limits = Wire.patientLimits
+            limits.bodyByteCountOfSource = 1_000
+            try await Wire.run(limits: limits, handler: NotingHandler(growth: 2)) { wire in
+                let client = try RawClient(port: wire.port)
+                await client.send(Wire.request("card", body: [UInt8](repeating: 1, count: 600)))
+                let answer = try #require(await client.readAnswer())
+                #expect(answer.status == 429)
+                #expect(answer.headers["retry-after"] == "1")
+                await client.send(Wire.request("card", body: [UInt8](repeating: 1, count: 400)))
+                #expect(await client.readAnswer()?.body.count == 800)
+            }
+        }
     }
 #endif
