@@ -133,6 +133,8 @@ final class PackReader {
     /// The most packs whose items are held: at most 1 MiB each.
     private static let openedCount = 16
 
+    /// Reads what volumes have in place of packs.
+    let volumes: VolumeReader
     private let files: PackFiles
     /// Which piece of a part has the pack of an entry.
     private var places: (part: UInt64, pieces: [UInt64: UInt64])?
@@ -142,6 +144,7 @@ final class PackReader {
 
     init(client: Client, tresor: TresorID) {
         files = PackFiles(client, tresor)
+        volumes = VolumeReader(VolumeFiles(client: client, tresor: tresor))
     }
 
     /// Returns the pack of an entry, as the home has it.

@@ -5,12 +5,13 @@ import TresorCore
 package import TresorCrypto
 
 extension Records {
-    /// Gives the store again what it lost of a tresor: the entries, and the packs that this home keeps (SPEC §9.9).
+    /// Gives the store again what it lost of a tresor: the entries, and the packs and volumes that this home keeps (SPEC
+    /// §9.9).
     ///
     /// A store takes an entry whose packs it has. A service takes an entry without them, and packs from owners and
     /// writers alone.
     ///
-    /// - Returns: the number of entries, and of packs.
+    /// - Returns: the number of entries, and of packs and volumes.
     /// - Throws: the errors of ``DeepAudit/restoreEntries(of:)`` and of ``restorePacks()``.
     @concurrent package func restore() async throws(TresorError) -> (entryCount: Int, packCount: Int) {
         guard session.client.isDistant else {
@@ -26,9 +27,9 @@ extension Records {
         }
     }
 
-    /// Puts the packs that the store lost, or has otherwise, and that this home keeps (SPEC §9.9).
+    /// Puts the packs and volumes that the store lost, or has otherwise, and that this home keeps (SPEC §9.9).
     ///
-    /// - Returns: the number of packs that were put.
+    /// - Returns: the number of packs and volumes that were put.
     /// - Throws: ``TresorError/noAccess`` for a service that takes no packs from this person; the errors of the store and
     ///   of the home. What was put by then stays.
     @concurrent package func restorePacks() async throws(TresorError) -> Int {
@@ -49,6 +50,9 @@ extension Records {
                 kept[pack] = bytes
             }
             count += try await blobs.restore(kept)
+        }
+        if let checkpoint = try await Checkpoint.newest(of: state, client) {
+            count += try await VolumeFiles(client: client, tresor: tresor).restore(checkpoint.body.volumes)
         }
         return count
     }

@@ -21,6 +21,9 @@ public struct Record: Hashable, Sendable {
     public let time: UInt64
     /// The number of versions that were made without knowing of each other, this one included.
     public let versionCount: Int
+    /// The owner on whose word the content is the author's: the pack was not there any more, and a volume has it (SPEC
+    /// §19.5); `nil` where the author's own pack says it.
+    public let vouchedBy: UserID?
 }
 
 /// A record in a list.
@@ -52,6 +55,8 @@ public struct RecordSummary: Hashable, Sendable {
     public let time: UInt64
     /// What is to be said of it.
     public let state: State
+    /// The owner on whose word it is the author's, as ``Record/vouchedBy`` says.
+    public let vouchedBy: UserID?
 }
 
 extension RecordSummary {
@@ -59,7 +64,8 @@ extension RecordSummary {
     package init(of version: Record) {
         self.init(
             name: version.name, revision: version.revision, author: version.author, status: version.status,
-            isVerified: true, time: version.time, state: version.revision == nil ? .unsent : .versions)
+            isVerified: true, time: version.time, state: version.revision == nil ? .unsent : .versions,
+            vouchedBy: version.vouchedBy)
     }
 }
 
@@ -112,7 +118,7 @@ public struct RecordChanges: Hashable, Sendable {
 public struct SyncReport: Hashable, Sendable {
     /// The tresor.
     public let tresor: TresorID
-    /// The number of commits that came.
+    /// The number of commits that came; a volume of a checkpoint counts as one.
     public internal(set) var receivedCount = 0
     /// The number of changes that were sent, and are in the log.
     public internal(set) var sentCount = 0

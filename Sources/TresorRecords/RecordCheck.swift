@@ -8,6 +8,11 @@ package import TresorCrypto
 package struct RecordFindings: Hashable, Sendable {
     /// The commits whose packs the store lacks, or has otherwise.
     package let lost: [UInt64]
+    /// The newest checkpoint; 0 for none.
+    package let checkpoint: UInt64
+    /// Why it does not hold: ``TresorError/store(_:)`` where the store lacks a volume,
+    /// ``TresorError/altered`` where the volumes are not what the packs of this home say; `nil` for nothing wrong.
+    package let checkpointError: TresorError?
     /// The commits that everybody who can open them finds wrong. They change nothing.
     package let void: [UInt64]
     /// The records with changes that are not sent yet.
@@ -15,7 +20,8 @@ package struct RecordFindings: Hashable, Sendable {
 }
 
 extension Records {
-    /// Compares the packs of the store with the log, and opens those that the home has. Changes nothing.
+    /// Compares the packs and volumes of the store with the log, opens those that the home has, and compares the volumes
+    /// with the packs. Changes nothing.
     ///
     /// - Throws: ``TresorError/noAccess`` for somebody who is no member, ``TresorError/waiting`` for somebody who waits;
     ///   ``TresorError/unverified`` while the founder was not compared; the errors of the store and of the home.
@@ -23,6 +29,25 @@ extension Records {
         let view = try await view()
         let pull = RecordPull(session: session, state: view.state)
         let lost = try await pull.lost(from: view.state.floor > 0 ? view.state.floor + 1 : 0)
-        return RecordFindings(lost: lost, void: view.table.void, unsent: try await unsent())
+        return RecordFindings(
+            lost: lost, checkpoint: view.state.checkpoint, checkpointError: try await checkpointError(in: view),
+            void: view.table.void, unsent: try await unsent())
+    }
+
+    /// Why the newest checkpoint does not hold; `nil` for nothing wrong, and for who can open no volume.
+    private func checkpointError(in view: RecordView) async throws(TresorError) -> TresorError? {
+        guard let checkpoint = view.checkpoint, view.member?.history == .all else { return nil }
+        let (client, volumes) = (session.client, checkpoint.body.volumes)
+        let stored = try await BlobReader(client.store, tresor).read(volumes)
+        guard stored.count == Set(volumes).count else { return .store(.withheld) }
+        let commits = try await CommitReader(client: client).commits(of: view.state, from: 0)
+        do throws(TresorError) {
+            let proof = VolumeProof(session: session, view: view, checkpoint: checkpoint)
+            _ = try await proof.kept(commits) { stored[volumes[$0]] }
+            return nil
+        } catch {
+            guard error == .altered || error == .unsupported else { throw error }
+            return error
+        }
     }
 }

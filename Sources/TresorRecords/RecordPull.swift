@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// Fetches the packs that a home lacks (SPEC §19.7 step 3).
+/// Fetches the packs and volumes that a home lacks (SPEC §19.7 step 3).
 struct RecordPull: Sendable {
     /// The most packs that are asked for at once.
     private static let batchCount = 256
@@ -20,7 +20,7 @@ struct RecordPull: Sendable {
     /// - Parameters:
     ///   - first: the first entry to look at.
     ///   - late: earlier commits whose packs were missing; they are asked for again.
-    /// - Returns: the number of commits whose packs came.
+    /// - Returns: the number of packs and volumes that came.
     /// - Throws: the errors of the store and of the home. What was kept by then stays.
     func fetch(from first: UInt64, late: [Entry]) async throws(TresorError) -> Int {
         let files = PackFiles(client, state.tresor)
@@ -33,9 +33,67 @@ struct RecordPull: Sendable {
             for part in Set(packs.keys.map(PackFiles.part)) { kept.formUnion(try files.kept(packs, of: part)) }
             return kept
         }
+        let lacking = packs.filter { !kept.contains($0.key) }
+        let count = try await fetchOld(lacking.filter { $0.key <= state.floor })
+        return try await count + fetch(lacking.filter { $0.key > state.floor })
+    }
+
+    /// Fetches packs.
+    ///
+    /// - Returns: the number of those that came.
+    private func fetch(_ packs: [UInt64: Blob]) async throws(TresorError) -> Int {
+        let files = PackFiles(client, state.tresor)
         var count = 0
-        try await ask(for: packs.filter { !kept.contains($0.key) }) { (came) async throws(TresorError) in
+        try await ask(for: packs) { (came) async throws(TresorError) in
             try await files.keep(came, for: session.user)
+            count += came.count
+        }
+        return count
+    }
+
+    /// Fetches packs up to the floor, or the volumes that stand for them: first what has fewer bytes, and the other if not
+    /// all of that came. An owner may have deleted the packs.
+    private func fetchOld(_ packs: [UInt64: Blob]) async throws(TresorError) -> Int {
+        guard !packs.isEmpty else { return 0 }
+        let checkpoint = try await Checkpoint.newest(of: state, client)
+        guard let checkpoint else { return try await fetch(packs) }
+        if try await lackingVolumes(of: checkpoint).isEmpty { return 0 }
+        var count = 0
+        if Self.size(packs.values) < Self.size(checkpoint.body.volumes) {
+            count = try await fetch(packs)
+            if count == packs.count { return count }
+            return try await count + fetchVolumes(of: checkpoint)
+        }
+        count = try await fetchVolumes(of: checkpoint)
+        if try await lackingVolumes(of: checkpoint).isEmpty { return count }
+        return try await count + fetch(packs)
+    }
+
+    /// The number of bytes of some blobs, by what the log says.
+    private static func size(_ blobs: some Sequence<Blob>) -> UInt64 {
+        blobs.reduce(0) { $0.addingReportingOverflow($1.size).partialValue }
+    }
+
+    /// The places of the volumes that the home lacks.
+    func lackingVolumes(of checkpoint: Checkpoint) async throws(TresorError) -> [Int] {
+        try await Cores.apart { () throws(TresorError) in
+            try VolumeFiles(client: client, tresor: state.tresor).lacking(of: checkpoint.body.volumes)
+        }
+    }
+
+    /// Fetches the volumes that the home lacks, in order, and keeps those of each answer durably before it goes on.
+    ///
+    /// - Returns: the number of those that came.
+    func fetchVolumes(of checkpoint: Checkpoint) async throws(TresorError) -> Int {
+        let files = VolumeFiles(client: client, tresor: state.tresor)
+        let volumes = checkpoint.body.volumes
+        var wanted: [UInt64: Blob] = [:]
+        for place in try await lackingVolumes(of: checkpoint) { wanted[UInt64(place)] = volumes[place] }
+        var count = 0
+        try await ask(for: wanted) { (came) async throws(TresorError) in
+            var kept: [Int: [UInt8]] = [:]
+            for (place, bytes) in came { kept[Int(place)] = bytes }
+            try await files.keep(kept, of: volumes.count, for: session.user)
             count += came.count
         }
         return count

@@ -92,7 +92,7 @@ struct RecordSync: Sendable {
 
     /// Fetches what is new (step 3).
     private func pull(_ state: LogState, _ report: inout SyncReport) async throws(TresorError) {
-        let known = records.cache.view.flatMap { $0.isBegun(for: session.user, in: state) ? $0 : nil }
+        let known = records.cache.view.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
         report.receivedCount += try await RecordPull(session: session, state: state).fetch(
             from: known?.state.entryCount ?? 0, late: known?.missing ?? [])
         let view = try await records.view(at: state)

@@ -16,6 +16,12 @@ struct RecordView: Sendable {
     let commits: [UInt64: Entry]
     /// The commits that are missing although the home had their packs.
     private(set) var unread: Set<UInt64> = []
+    /// The newest checkpoint; `nil` for none.
+    let checkpoint: Checkpoint?
+    /// Where the items of its volumes lie, if they stand for the commits up to the floor.
+    let volumes: VolumeIndex?
+    /// Whether the home had all volumes where they are needed and do not open.
+    private var hadVolumes = false
 
     /// Reads the view of a state.
     ///
@@ -26,14 +32,18 @@ struct RecordView: Sendable {
         at state: LogState, from known: RecordView?, of session: Session
     ) async throws(TresorError) -> RecordView {
         let member = state.members[session.user]
-        let known = known.flatMap { known in
-            let isSame = known.state.checkpoint == state.checkpoint && known.table.missingVolume == nil
-            return isSame && known.isBegun(for: session.user, in: state) ? known : nil
-        }
+        let known = known.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
         let entries = try await CommitReader(client: session.client).commits(
             of: state, from: known?.state.entryCount ?? 0)
         let late = known?.missing ?? []
         let keys = await keys(of: late + entries, in: state, session)
+        let checkpoint: Checkpoint?
+        if let known {
+            checkpoint = known.checkpoint
+        } else {
+            checkpoint = try await Checkpoint.newest(of: state, session.client)
+        }
+        let volumeKeys = known == nil ? await volumeKeys(of: checkpoint, in: state, session) : nil
         return try await Cores.apart { () throws(TresorError) in
             let packs = PackReader(client: session.client, tresor: state.tresor)
             func open(_ entry: Entry) -> PackOutcome {
@@ -44,19 +54,27 @@ struct RecordView: Sendable {
             var commits = known?.commits ?? [:]
             for entry in entries { commits[entry.sequence] = entry }
             var table: RecordTable
+            var volumes = known?.volumes
             if let known {
                 table = known.table
                 for entry in late + entries { table.take(open(entry), at: entry.sequence) }
             } else {
                 table = RecordTable.readRecords(entries, floor: state.floor, open: open) { () throws(TresorError) in
-                    throw .store(.withheld)
+                    guard let checkpoint, let volumeKeys else { throw .noAccess }
+                    let keys = try volumeKeys.get()
+                    let kept = try checkpoint.kept(with: keys, commits: commits) { (place) throws(TresorError) in
+                        try packs.volumes.files.volume(place, named: checkpoint.body.volumes[place])
+                    }
+                    volumes = VolumeIndex(checkpoint, kept)
+                    return Array(kept.joined())
                 }
             }
             let used = table.revisions
             var view = RecordView(
                 state: state, member: member, table: table, keyRing: session.keyRing,
-                commits: commits.filter { used.contains($0.key) })
+                commits: commits.filter { used.contains($0.key) }, checkpoint: checkpoint, volumes: volumes)
             view.unread = try view.kept(packs)
+            view.hadVolumes = try view.hasVolumes(packs.volumes.files)
             return view
         }
     }
@@ -76,14 +94,28 @@ struct RecordView: Sendable {
         return keys
     }
 
+    private static func volumeKeys(
+        of checkpoint: Checkpoint?, in state: LogState, _ session: Session
+    ) async -> Result<EpochKeys, TresorError>? {
+        guard let checkpoint, state.members[session.user]?.history == .all else { return nil }
+        do throws(TresorError) {
+            return .success(try await session.keyRing.keys(of: checkpoint.body.epoch, in: state))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     private init(
-        state: LogState, member: Member?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry]
+        state: LogState, member: Member?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry],
+        checkpoint: Checkpoint?, volumes: VolumeIndex?
     ) {
         self.state = state
         self.member = member
         self.table = table
         self.keyRing = keyRing
         self.commits = commits
+        self.checkpoint = checkpoint
+        self.volumes = volumes
     }
 
     /// The commits whose packs are missing, in order.
@@ -96,10 +128,24 @@ struct RecordView: Sendable {
         return member?.since == now?.since && member?.history == now?.history && state.contains(self.state.head)
     }
 
-    /// Whether the home has the packs that it had when this view was read, and no more.
+    /// Whether a view of a later state needs no more than what came since this one. A new checkpoint changes which packs
+    /// are needed.
+    func goesOn(for user: UserID, in state: LogState) -> Bool {
+        isBegun(for: user, in: state) && self.state.checkpoint == state.checkpoint && table.missingVolume == nil
+    }
+
+    /// Whether the home has the packs and volumes that it had when this view was read, and no more.
     func isCurrent(in home: Client) throws(TresorError) -> Bool {
         guard !table.missing.isEmpty else { return true }
-        return try kept(PackReader(client: home, tresor: state.tresor)) == unread
+        let packs = PackReader(client: home, tresor: state.tresor)
+        guard try kept(packs) == unread else { return false }
+        return try hasVolumes(packs.volumes.files) == hadVolumes
+    }
+
+    /// Whether the home has all volumes, where they are needed and do not open.
+    private func hasVolumes(_ files: VolumeFiles) throws(TresorError) -> Bool {
+        guard table.missingVolume != nil, let checkpoint else { return false }
+        return try files.lacking(of: checkpoint.body.volumes).isEmpty
     }
 
     /// The missing commits whose packs the home has.
@@ -120,10 +166,19 @@ struct RecordView: Sendable {
         ).compared(with: chain, generation: entry.generation)
     }
 
+    /// The owner who vouches for a version by a volume; `nil` for one that its pack has.
+    func voucher(of revision: UInt64) -> Entry? {
+        volumes.flatMap { revision <= $0.checkpoint.body.upto ? $0.checkpoint.entry : nil }
+    }
+
     /// Reads one version of a record.
     ///
-    /// - Throws: ``TresorError/store(_:)`` where its pack is not there any more.
+    /// - Throws: ``TresorError/store(_:)`` where its pack or volume is not there any more.
     func item(of record: Name, at revision: UInt64, from packs: PackReader) throws(TresorError) -> Item {
+        if let volumes, voucher(of: revision) != nil {
+            guard let keys = try keyRing.heldKeys(of: volumes.checkpoint.body.epoch, in: state) else { throw .noAccess }
+            return try packs.volumes.item(of: record, at: revision, in: volumes, with: keys)
+        }
         let items = try items(at: revision, from: packs)
         let index = items.partitioningIndex { $0.record >= record }
         guard items.indices.contains(index), items[index].record == record else { throw .notFound }
@@ -171,26 +226,43 @@ struct CommitReader: Sendable {
     /// Returns the entries of a state with the type of a commit, in order, from the local log copy, or where it lacks
     /// them from the store.
     func commits(of state: LogState, from first: UInt64) async throws(TresorError) -> [Entry] {
-        var commits: [Entry] = []
+        try await entries(of: state, from: first) { $0.isCommit }
+    }
+
+    /// Returns those entries of a state that are wanted, likewise.
+    func entries(
+        of state: LogState, from first: UInt64, where isWanted: (Entry) -> Bool
+    ) async throws(TresorError) -> [Entry] {
+        var wanted: [Entry] = []
         var next = first
         while next < state.entryCount {
             try Cancellation.check()
-            let entries: [[UInt8]]
-            do throws(TresorError) {
-                entries = try await Cores.apart { [next] () throws(TresorError) in
-                    try client.archive.entries(of: state, from: next)
-                }
-            } catch {
-                guard error == .notFound else { throw error }
-                let end = min(LogCopy.end(ofPartWith: next), state.entryCount)
-                entries = try await client.logs.entries(next..<end, of: state)
-            }
+            let entries = try await entries(of: state, from: next)
             for bytes in entries {
                 let entry = try Entry(bytes)
-                if entry.isCommit { commits.append(entry) }
+                if isWanted(entry) { wanted.append(entry) }
             }
             next += UInt64(entries.count)
         }
-        return commits
+        return wanted
+    }
+
+    /// Returns one entry of a state.
+    func entry(_ sequence: UInt64, of state: LogState) async throws(TresorError) -> Entry {
+        guard let bytes = try await entries(of: state, from: sequence).first else { throw .store(.other) }
+        return try Entry(bytes)
+    }
+
+    /// Returns the entries from one on, to the end of its part of the local log copy.
+    private func entries(of state: LogState, from first: UInt64) async throws(TresorError) -> [[UInt8]] {
+        do throws(TresorError) {
+            return try await Cores.apart { () throws(TresorError) in
+                try client.archive.entries(of: state, from: first)
+            }
+        } catch {
+            guard error == .notFound else { throw error }
+            let end = min(LogCopy.end(ofPartWith: first), state.entryCount)
+            return try await client.logs.entries(first..<end, of: state)
+        }
     }
 }

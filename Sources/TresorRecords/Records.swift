@@ -220,7 +220,7 @@ extension Records {
                     isDeleted = item.isDeletion
                     summary = RecordSummary(
                         name: name.text, revision: nil, author: session.user, status: .current, isVerified: true,
-                        time: item.time, state: .unsent)
+                        time: item.time, state: .unsent, vouchedBy: nil)
                 } else {
                     isDeleted = view.table.shown(of: name) == nil
                     summary = try self.summary(of: name, in: view, &authors)
@@ -240,8 +240,11 @@ extension Records {
         let heads = view.table.different(of: name)
         guard let first = heads.first, let entry = view.commits[first.revision] else { return nil }
         var isVerified = true
+        let voucher = view.voucher(of: first.revision)
         do throws(TresorError) {
-            try authors.check(entry.author, generation: entry.generation, in: view.state)
+            for entry in [entry, voucher].compactMap(\.self) {
+                try authors.check(entry.author, generation: entry.generation, in: view.state)
+            }
         } catch {
             guard error == .unverified else { throw error }
             isVerified = false
@@ -250,7 +253,7 @@ extension Records {
             name: name.text, revision: first.revision, author: entry.author,
             status: view.status(of: entry, compared: try authors.comparedChain(of: entry.author)),
             isVerified: isVerified, time: first.time,
-            state: first.isDeletion ? .deleted : heads.count > 1 ? .versions : .ok)
+            state: first.isDeletion ? .deleted : heads.count > 1 ? .versions : .ok, vouchedBy: voucher?.author)
     }
 
     private func record(
@@ -258,6 +261,8 @@ extension Records {
     ) throws(TresorError) -> Record {
         let trust = session.client.trust
         var (author, status) = (session.user, AuthorStatus.current)
+        let voucher = revision.flatMap { view.voucher(of: $0) }
+        if let voucher { try trust.authorTrust(of: voucher.author, generation: voucher.generation, in: view.state) }
         if let entry = revision.flatMap({ view.commits[$0] }) {
             try trust.authorTrust(of: entry.author, generation: entry.generation, in: view.state)
             author = entry.author
@@ -272,7 +277,7 @@ extension Records {
         }
         return Record(
             name: item.record.text, type: type.text, content: content, revision: revision, author: author,
-            status: status, time: item.time, versionCount: versionCount)
+            status: status, time: item.time, versionCount: versionCount, vouchedBy: voucher?.author)
     }
 }
 

@@ -15,7 +15,7 @@ import TresorCrypto
         .log(tresor(2)),
         .log(tresor(1), part: 1), .state(tresor(1)), .records(tresor(1), part: 0),
         .records(tresor(1), part: 2), .records(tresor(1), part: 2, piece: 1),
-        .outbox(tresor(1)),
+        .volume(tresor(1), number: 0), .volume(tresor(1), number: 1), .outbox(tresor(1)),
         .evidence(digest(3)),
     ]
 
@@ -43,6 +43,7 @@ import TresorCrypto
         case .state(let id): "deep/data/logs/" + hexadecimal(id.digest) + ".state"
         case .records(let id, let part, let piece):
             "deep/data/records/" + hexadecimal(id.digest) + ".\(part).\(piece)"
+        case .volume(let id, let number): "deep/data/records/" + hexadecimal(id.digest) + ".volume.\(number)"
         case .outbox(let id): "deep/data/records/" + hexadecimal(id.digest) + ".unsent"
         case .evidence(let hash): "deep/data/evidence/" + hexadecimal(hash)
         }
@@ -58,6 +59,7 @@ import TresorCrypto
         #expect(Set(names).count == Self.objects.count)
         let longest: [HomeObject] = [
             .log(tresor(0xff), part: .max), .records(tresor(0xff), part: .max / 64, piece: 64),
+            .volume(tresor(0xff), number: .max),
         ]
         for name in names + longest.map(\.name) {
             #expect(name.wholeMatch(of: /[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)?/) != nil, "\(name)")

@@ -87,7 +87,7 @@ package struct LogArchive: Sendable {
     /// could succeed in the store and fail in the home. Pinned heads are written and deleted again if there are none.
     ///
     /// - Throws: ``TresorError/failed(_:)`` or ``TresorError/busy``.
-    func proveWritable(_ objects: [HomeObject] = [.heads]) throws(TresorError) {
+    package func proveWritable(_ objects: [HomeObject] = [.heads]) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             for object in objects {
                 if let present = try home.read(object) {
@@ -112,7 +112,7 @@ package struct LogArchive: Sendable {
         if wraps != present { try home.replace(.wraps, with: wraps.bytes) }
     }
 
-    /// Deletes the kept packs of all entries up to one. Between two parts, others get the home.
+    /// Deletes the kept packs of all entries up to one, and the kept volumes. Between two parts, others get the home.
     ///
     /// - Parameter mayGoOn: asked before each part, while nobody else changes the home.
     /// - Returns: whether all are deleted.
@@ -129,19 +129,30 @@ package struct LogArchive: Sendable {
             }
             guard isDone else { return false }
         }
-        return true
+        return try home.exclusively { () throws(TresorError) in
+            guard try mayGoOn() else { return false }
+            try forgetVolumes(of: tresor)
+            return true
+        }
     }
 
     /// Deletes the kept packs of a part. To be called while nobody else changes the home.
     func forgetPacks(of tresor: TresorID, inPart part: UInt64) throws(TresorError) {
-        var pieces: [HomeObject] = []
-        for piece: UInt64 in 0... {
-            let object = HomeObject.records(tresor, part: part, piece: piece)
-            guard try home.read(object) != nil else { break }
-            pieces.append(object)
-        }
-        // From the last one on, so that an interruption leaves none behind a gap.
-        for object in pieces.reversed() { try home.delete(object) }
+        try deleteAll { .records(tresor, part: part, piece: $0) }
+    }
+
+    /// Deletes the kept volumes. To be called while nobody else changes the home.
+    func forgetVolumes(of tresor: TresorID) throws(TresorError) {
+        try deleteAll { .volume(tresor, number: $0) }
+    }
+
+    /// Deletes objects that are numbered from a number on, the last one first: an interruption leaves none behind a gap.
+    package func deleteAll(
+        from first: UInt64 = 0, _ object: (UInt64) -> HomeObject
+    ) throws(TresorError) {
+        var end = first
+        while try home.read(object(end)) != nil { end += 1 }
+        for number in (first..<end).reversed() { try home.delete(object(number)) }
     }
 
     /// Keeps the log part by part, then in a session the snapshot, then the store's name, then the head. An

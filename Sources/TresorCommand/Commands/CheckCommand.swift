@@ -94,6 +94,16 @@ struct CheckCommand: InputsCommand {
             let text = "the store lacks the records of entry \(entries(found.lost)): \(repair)"
             try report.add("bad", subject, text, .store(.withheld))
         }
+        if let error = found.checkpointError {
+            let (entry, short) = ("entry \(found.checkpoint)", id.description.prefix(10))
+            let text =
+                switch error {
+                case .store: "the store lacks volumes of \(entry): tresor check --repair -t \(short)"
+                case .altered: "\(entry) keeps other records than were put; who wrote it: tresor log -t \(short)"
+                default: "the volumes of \(entry): \(CommandFailure(error).message)"
+                }
+            try report.add("bad", subject, text, CommandError(error))
+        }
         if !found.void.isEmpty {
             try report.add("warn", subject, "nobody can read the records of entry \(entries(found.void))", nil)
         }

@@ -36,6 +36,9 @@ package struct Entry: Hashable, Sendable {
     /// Whether the entry has the type of a commit; its body may be void.
     package var isCommit: Bool { bodyType == CommitBody.type }
 
+    /// Whether the entry has the type of a checkpoint; its body may be void.
+    package var isCheckpoint: Bool { bodyType == CheckpointBody.type }
+
     /// The encoded entry.
     package var bytes: [UInt8] { signed + signature }
 

@@ -330,7 +330,7 @@ extension LogState {
 
     /// The grant of the first of those who, after entry `sequence`, are members or wait with a history *from now*; `nil`
     /// for nobody.
-    func firstNewcomer(at sequence: UInt64) -> UInt64? {
+    package func firstNewcomer(at sequence: UInt64) -> UInt64? {
         changes.keys.compactMap { user in
             // A grant from now on begins an epoch, and no other entry that adds people does, but for the first.
             guard let admission = grant(of: user, at: sequence), admission > 0 else { return nil }

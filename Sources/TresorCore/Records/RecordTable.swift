@@ -114,7 +114,9 @@ package struct RecordTable: Sendable {
 
     /// The records whose heads are not those of another table, by rising bytes.
     package func records(unlike other: RecordTable) -> [Name] {
-        Set(versions.keys).union(other.versions.keys).filter { heads(of: $0) != other.heads(of: $0) }.sorted()
+        // A volume that takes the place of packs changes no version.
+        Set(versions.keys).union(other.versions.keys)
+            .filter { heads(of: $0).map(\.revision) != other.heads(of: $0).map(\.revision) }.sorted()
     }
 
     /// The version that is shown; `nil` for a record that is deleted or was never there.

@@ -27,6 +27,9 @@ package struct Kept: Hashable, Sendable {
         item.encode(into: &encoder)
     }
 
+    /// The size of the encoding in bytes.
+    package var byteCount: Int { 8 + item.bytes.count }
+
     /// Whether this stands before another in the volumes of a checkpoint.
     func precedes(_ other: Kept) -> Bool { (sequence, item.record) < (other.sequence, other.item.record) }
 }
@@ -35,6 +38,8 @@ package struct Kept: Hashable, Sendable {
 package struct Volume: Hashable, Sendable {
     /// The maximum size in bytes: 1 MiB.
     package static let maximumByteCount = 1 << 20
+    /// The size of a volume that keeps nothing in bytes.
+    package static let leastByteCount = 4
 
     /// The kept items, by rising sequence and record name.
     package let kept: [Kept]

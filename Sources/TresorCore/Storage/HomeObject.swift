@@ -33,6 +33,8 @@ public struct HomeObject: Hashable, Sendable {
         case cleanupJournal
         /// One piece of one part of the packs of a tresor (SPEC §8.5), as the store has them.
         case records(TresorID, part: UInt64, piece: UInt64)
+        /// One volume of the newest checkpoint of a tresor (SPEC §8.5), as the store has it.
+        case volume(TresorID, number: UInt64)
         /// Changes of records that are not sent yet, sealed (SPEC §8.5).
         case outbox(TresorID)
         /// The evidence that a store showed two histories; named by its hash, never replaced.
@@ -63,6 +65,7 @@ public struct HomeObject: Hashable, Sendable {
         case .state(let tresor): "logs/\(Self.hexadecimal(tresor.digest)).state"
         case .records(let tresor, let part, let piece):
             "records/\(Self.hexadecimal(tresor.digest)).\(part).\(piece)"
+        case .volume(let tresor, let number): "records/\(Self.hexadecimal(tresor.digest)).volume.\(number)"
         case .outbox(let tresor): "records/\(Self.hexadecimal(tresor.digest))\(Self.outboxSuffix)"
         case .evidence(let hash): "evidence/\(Self.hexadecimal(hash))"
         }
@@ -106,6 +109,10 @@ extension HomeObject {
 
     package static func records(_ tresor: TresorID, part: UInt64, piece: UInt64 = 0) -> HomeObject {
         HomeObject(.records(tresor, part: part, piece: piece))
+    }
+
+    package static func volume(_ tresor: TresorID, number: UInt64) -> HomeObject {
+        HomeObject(.volume(tresor, number: number))
     }
 
     private static let outboxSuffix = ".unsent"

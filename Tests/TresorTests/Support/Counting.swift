@@ -57,6 +57,7 @@ struct CountingHome: Home {
         case .log: "log"
         case .state: "state"
         case .records: "records"
+        case .volume: "volume"
         case .evidence: "evidence"
         default: "\(object.kind)"
         }

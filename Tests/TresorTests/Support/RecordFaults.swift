@@ -201,6 +201,7 @@ extension HomeObject {
         case .log: "log"
         case .state: "state"
         case .records: "records"
+        case .volume: "volume"
         case .outbox: "outbox"
         case .evidence: "evidence"
         default: name

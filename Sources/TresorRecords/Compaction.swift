@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+public import TresorCore
+public import TresorCrypto
+
+/// What a compaction did in one tresor, or would do.
+public struct CompactReport: Hashable, Sendable {
+    /// The tresor.
+    public let tresor: TresorID
+    /// The entry that says what is kept; `nil` where there was nothing to gain, and for a compaction that is only planned.
+    public internal(set) var checkpoint: UInt64?
+    /// The last entry whose pack is not needed any more; 0 for none.
+    public internal(set) var upto: UInt64 = 0
+    /// The number of versions that volumes keep; 0 where there was nothing to gain.
+    public internal(set) var keptCount = 0
+    /// The number of volumes that keep them.
+    public internal(set) var volumeCount = 0
+    /// The number of packs, attachments and earlier volumes that the store was asked to delete.
+    public internal(set) var deletedCount = 0
+    /// Whether packs stay because of members and waiting people who read from a later key on (``waitingFor``).
+    public internal(set) var isHeld = false
+    /// Those of them who came first, by rising user id. They can open no volume.
+    public internal(set) var waitingFor: [UserID] = []
+
+    init(tresor: TresorID) { self.tresor = tresor }
+}
+
+extension Records {
+    /// Seals what is shown of all records again, under the current key, and deletes from the store what nobody needs then
+    /// (SPEC §19.7). Members read the rest in few requests, and removed people nothing that they had not read.
+    ///
+    /// Everything that is unsent is sent before. If it is interrupted, run it again.
+    ///
+    /// - Parameter isDryRun: whether only to tell what would be done.
+    /// - Returns: what was done. Without anything to gain, nothing is appended.
+    /// - Throws: ``TresorError/noAccess`` for anybody but an owner; ``TresorError/store(_:)`` while a pack is missing, and
+    ///   for a store that does not give the volumes, from which nothing is deleted; ``TresorError/altered`` for a
+    ///   checkpoint that is not what the packs say; the errors of ``sync()``, and what stands against sending.
+    @concurrent public func compact(isDryRun: Bool = false) async throws(TresorError) -> CompactReport {
+        try await Compaction(records: self).run(isDryRun: isDryRun)
+    }
+}
+
+/// Makes a checkpoint, and deletes the packs for which it stands (SPEC §19.5, §19.7).
+struct Compaction: Sendable {
+    /// The number of attempts while others are faster.
+    private static let attemptCount = 16
+
+    let records: Records
+
+    private var session: Session { records.session }
+    private var client: Client { session.client }
+    private var tresor: TresorID { records.tresor }
+
+    func run(isDryRun: Bool) async throws(TresorError) -> CompactReport {
+        try checkOwner(try await client.logs.state(of: tresor))
+        for _ in 0..<Self.attemptCount {
+            let synced = isDryRun ? try await records.pull() : try await records.sync()
+            guard !synced.isGone else { throw .noAccess }
+            if let held = synced.held { throw held }
+            let state =
+                isDryRun ? try await client.logs.state(of: tresor) : try await session.files.writableState(of: tresor)
+            try checkOwner(state)
+            let view = try await records.view(at: state)
+            guard view.table.isComplete else {
+                // Others may have committed since the sync.
+                guard state.head.sequence > synced.head else { throw .store(.withheld) }
+                continue
+            }
+            var report = CompactReport(tresor: tresor)
+            let limit = limit(in: state, &report)
+            guard try await hasGain(upto: limit, in: view) else {
+                report.upto = state.floor
+                if !isDryRun { report.deletedCount = try await UnneededBlobs(session: session, view: view).delete() }
+                return report
+            }
+            report.upto = limit
+            let volumes = try await volumes(upto: limit, of: view, &report)
+            if isDryRun { return report }
+            guard let after = try await append(volumes, upto: limit, to: state, &report) else { continue }
+            let present = try await records.view(at: after)
+            report.deletedCount = try await UnneededBlobs(session: session, view: present).delete(isFirst: true)
+            return report
+        }
+        throw .busy
+    }
+
+    private func checkOwner(_ state: LogState) throws(TresorError) {
+        if state.waiting[session.user] != nil { throw .waiting }
+        guard state.members[session.user]?.role == .owner else { throw .noAccess }
+    }
+
+    /// The last entry for which a checkpoint may stand (R42), and for whom it stands for no more.
+    private func limit(in state: LogState, _ report: inout CompactReport) -> UInt64 {
+        guard let newcomer = state.firstNewcomer(at: state.head.sequence) else { return state.head.sequence }
+        report.isHeld = true
+        let people = state.members.merging(state.waiting) { member, _ in member }
+        report.waitingFor = people.filter { _, member in
+            guard case .from(let epoch) = member.history else { return false }
+            return state.epochs[Int(epoch) - 1].sequence == newcomer
+        }.keys.sorted()
+        return newcomer - 1
+    }
+
+    /// Whether a checkpoint would stand for more commits than the newest one, or seal them under a newer key.
+    private func hasGain(upto limit: UInt64, in view: RecordView) async throws(TresorError) -> Bool {
+        let state = view.state
+        guard limit > state.floor else { return false }
+        if let checkpoint = view.checkpoint, checkpoint.body.epoch < state.epoch { return true }
+        return try await CommitReader(client: client).commits(of: state, from: state.floor + 1)
+            .contains { $0.sequence <= limit && state.voidRule(of: $0) == nil }
+    }
+
+    /// Seals every version up to an entry that no later one replaces.
+    private func volumes(
+        upto limit: UInt64, of view: RecordView, _ report: inout CompactReport
+    ) async throws(TresorError) -> [[UInt8]] {
+        let state = view.state
+        let keys = try await session.keyRing.keys(of: state.epoch, in: state)
+        let time = client.clock()
+        let (count, volumes) = try await Cores.apart { () throws(TresorError) in
+            var versions: [(revision: UInt64, record: Name)] = []
+            for name in view.table.names {
+                for head in view.table.heads(of: name) where head.revision <= limit {
+                    versions.append((head.revision, name))
+                }
+            }
+            versions.sort { $0 < $1 }
+            let packs = PackReader(client: client, tresor: tresor)
+            var volumes: [[UInt8]] = []
+            var (next, byteCount) = ([Kept](), Volume.leastByteCount)
+            for (revision, record) in versions {
+                let kept = Kept(sequence: revision, item: try view.item(of: record, at: revision, from: packs))
+                if byteCount + kept.byteCount > Volume.maximumByteCount {
+                    let volume = try Volume(of: next)
+                    volumes.append(try volume.seal(with: keys, at: state, by: session.identity, time: time).bytes)
+                    (next, byteCount) = ([], Volume.leastByteCount)
+                }
+                next.append(kept)
+                byteCount += kept.byteCount
+            }
+            let last = try Volume(of: next)
+            volumes.append(try last.seal(with: keys, at: state, by: session.identity, time: time).bytes)
+            return (versions.count, volumes)
+        }
+        (report.keptCount, report.volumeCount) = (count, volumes.count)
+        return volumes
+    }
+
+    /// Appends the checkpoint with its volumes, and finds out whether it is in the log.
+    ///
+    /// - Returns: the state with it; `nil` where another entry came first.
+    private func append(
+        _ volumes: [[UInt8]], upto limit: UInt64, to state: LogState, _ report: inout CompactReport
+    ) async throws(TresorError) -> LogState? {
+        var blobs: [StoredBlob] = []
+        for volume in volumes {
+            let blob = try Blob(of: volume)
+            blobs.append(StoredBlob(hash: blob.hash, size: blob.size, bytes: volume))
+        }
+        let named = blobs.map { Blob(hash: $0.hash, size: $0.size) }
+        let entry = try Entry(
+            tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: session.identity,
+            time: client.clock(), body: .checkpoint(CheckpointBody(upto: limit, epoch: state.epoch, volumes: named)))
+        var fold = Fold(state: state)
+        try fold.apply(entry.bytes)
+        guard fold.voidRule == nil else { throw .noAccess }
+        let writer = LogWriter(session: session)
+        let change = LogChange(
+            tresor: tresor, sequence: entry.sequence, previous: try await writer.head(of: state), entry: entry.bytes,
+            blobs: blobs)
+        try Cancellation.check()
+        let after = try await client.uninterrupted { () async throws(TresorError) in
+            try client.archive.proveWritable()
+            return try await writer.send(entry, change, wraps: [])
+        }
+        if after != nil { report.checkpoint = entry.sequence }
+        return after
+    }
+}

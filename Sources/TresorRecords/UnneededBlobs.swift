@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+/// What a store has of the records up to the floor, and nobody needs (SPEC §19.5).
+struct UnneededBlobs: Sendable {
+    /// The most blobs that are deleted at once.
+    private static let batchCount = 256
+
+    let session: Session
+    let view: RecordView
+
+    private var client: Client { session.client }
+    private var state: LogState { view.state }
+
+    /// Deletes packs and earlier volumes up to the floor, and the attachments that no kept item names: once the store gives
+    /// the volumes, and if they are what the packs say.
+    ///
+    /// - Parameter isFirst: whether the store has them all; else nothing is done where it lacks the last one.
+    /// - Returns: the number of blobs that the store was asked to delete.
+    /// - Throws: ``TresorError/store(_:)`` for a store that lacks a volume; ``TresorError/altered`` for volumes that are not
+    ///   what the packs say. Nothing is deleted then.
+    func delete(isFirst: Bool = false) async throws(TresorError) -> Int {
+        guard let checkpoint = view.checkpoint else { return 0 }
+        let entries = try await CommitReader(client: client).entries(of: state, from: 0) { entry in
+            entry.isCommit || entry.isCheckpoint
+        }
+        if !isFirst {
+            // They are deleted in order, so the last one tells whether that was done.
+            guard let last = try blobs(of: entries, keeping: []).last,
+                try await client.store.blob(last, part: 0, in: state.tresor) != nil
+            else { return 0 }
+        }
+        let kept = try await VolumeProof(session: session, view: view, checkpoint: checkpoint).kept(entries)
+        let going = try blobs(of: entries, keeping: kept)
+        for start in stride(from: 0, to: going.count, by: Self.batchCount) {
+            try Cancellation.check()
+            let next = Array(going[start..<min(start + Self.batchCount, going.count)])
+            try await client.store.deleteBlobs(next, in: state.tresor)
+        }
+        return going.count
+    }
+
+    /// Those that nobody needs, the pack of the newest commit last.
+    private func blobs(of entries: [Entry], keeping kept: [Kept]) throws(TresorError) -> [Hash256] {
+        var attachments: [UInt64: Set<Int>] = [:]
+        for kept in kept {
+            guard case .attachment(let place, _) = kept.item.content else { continue }
+            attachments[kept.sequence, default: []].insert(Int(place))
+        }
+        var (going, packs): ([Hash256], [Hash256]) = ([], [])
+        var needed: Set<Hash256> = []
+        for entry in entries {
+            guard let body = try? entry.body else { continue }
+            let hashes = body.blobs.map(\.hash)
+            guard entry.sequence <= state.floor else {
+                needed.formUnion(hashes)
+                continue
+            }
+            guard entry.isCommit, state.voidRule(of: entry) == nil else {
+                going += hashes
+                continue
+            }
+            packs += hashes.prefix(1)
+            for (place, hash) in hashes.enumerated().dropFirst() {
+                if attachments[entry.sequence]?.contains(place) == true {
+                    needed.insert(hash)
+                } else {
+                    going.append(hash)
+                }
+            }
+        }
+        return (going + packs).filter { needed.insert($0).inserted }
+    }
+}
+
+/// Proves what the newest checkpoint says (SPEC §19.5).
+struct VolumeProof: Sendable {
+    let session: Session
+    let view: RecordView
+    let checkpoint: Checkpoint
+
+    private var client: Client { session.client }
+    private var state: LogState { view.state }
+
+    /// Makes sure that home and store have all volumes, and returns what they keep, proved.
+    ///
+    /// - Parameter entries: at least all with the type of a commit.
+    /// - Throws: ``TresorError/store(_:)`` for a volume that neither has; ``TresorError/altered`` for volumes that are not
+    ///   what the packs say.
+    func kept(_ entries: [Entry]) async throws(TresorError) -> [Kept] {
+        let pull = RecordPull(session: session, state: state)
+        let volumes = checkpoint.body.volumes
+        let count = try await pull.fetchVolumes(of: checkpoint)
+        guard try await pull.lackingVolumes(of: checkpoint).isEmpty else { throw .store(.withheld) }
+        let files = VolumeFiles(client: client, tresor: state.tresor)
+        // What the home had before, the store may have lost since.
+        if count < volumes.count { _ = try await files.restore(volumes) }
+        return try await kept(entries) { (place) throws(TresorError) in
+            try files.volume(place, named: volumes[place])
+        }
+    }
+
+    /// Opens all volumes, and compares them with the packs if the home has those.
+    ///
+    /// - Parameters:
+    ///   - entries: at least all with the type of a commit.
+    ///   - read: reads the volume at a place.
+    /// - Throws: the errors of ``Checkpoint/kept(with:commits:_:)``; ``TresorError/altered`` for volumes that are not what
+    ///   the packs say.
+    func kept(
+        _ entries: [Entry], _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
+    ) async throws(TresorError) -> [Kept] {
+        let keys = try await session.keyRing.keys(of: checkpoint.body.epoch, in: state)
+        return try await Cores.apart { () throws(TresorError) in
+            var commits: [UInt64: Entry] = [:]
+            for entry in entries where entry.isCommit { commits[entry.sequence] = entry }
+            let kept = Array(try checkpoint.kept(with: keys, commits: commits, read).joined())
+            guard view.volumes == nil, view.table.isComplete else { return kept }
+            let reader = PackReader(client: client, tresor: state.tresor)
+            var packs: [UInt64: [Item]] = [:]
+            for (sequence, entry) in commits.sorted(by: { $0.key < $1.key }) where sequence < checkpoint.entry.sequence
+            {
+                do throws(TresorError) {
+                    packs[sequence] = try view.items(of: entry, from: reader)
+                } catch {
+                    // A void commit changes nothing.
+                    guard error == .notFound else { throw error }
+                }
+            }
+            try RecordTable.comparePacks(kept, upto: checkpoint.body.upto, with: packs)
+            return kept
+        }
+    }
+}

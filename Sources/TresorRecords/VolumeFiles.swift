@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+/// The volumes that a home keeps of a tresor (SPEC §8.5), as the store had them. The log judges them.
+struct VolumeFiles: Sendable {
+    /// The number of volumes that are held and compared with the store's at once.
+    private static let comparedAtOnce = 16
+
+    let client: Client
+    let tresor: TresorID
+
+    /// Reads the volume at a place; `nil` for none, and for another than the one that is named there.
+    func volume(_ place: Int, named blob: Blob) throws(TresorError) -> [UInt8]? {
+        guard let bytes = try client.home.read(.volume(tresor, number: UInt64(place))), try Blob(of: bytes) == blob
+        else { return nil }
+        return bytes
+    }
+
+    /// The places of the volumes that the home lacks.
+    func lacking(of volumes: [Blob]) throws(TresorError) -> [Int] {
+        var lacking: [Int] = []
+        for (place, blob) in volumes.enumerated() where try volume(place, named: blob) == nil { lacking.append(place) }
+        return lacking
+    }
+
+    /// Keeps volumes durably for a member, by their places. One behind a gap is not kept: a deletion would not find it.
+    ///
+    /// - Parameter count: the number of volumes of the checkpoint. What lies behind them is deleted.
+    /// - Throws: as ``PackFiles/keep(_:for:)``.
+    func keep(_ volumes: [Int: [UInt8]], of count: Int, for user: UserID) async throws(TresorError) {
+        let home = client.home
+        try await Cores.apart { () throws(TresorError) in
+            try home.exclusively { () throws(TresorError) in
+                guard try client.archive.verifiedState(of: tresor)?.members[user] != nil else { throw .noAccess }
+                for (place, bytes) in volumes.sorted(by: { $0.key < $1.key }) {
+                    let number = UInt64(place)
+                    if number > 0, try home.read(.volume(tresor, number: number - 1)) == nil { return }
+                    try home.replace(.volume(tresor, number: number), with: bytes)
+                }
+                try client.archive.deleteAll(from: UInt64(count)) { .volume(tresor, number: $0) }
+            }
+        }
+    }
+
+    /// Puts the volumes that the store lacks, or has otherwise, and that the home keeps.
+    ///
+    /// - Returns: the number of volumes that were put.
+    /// - Throws: the errors of the store and of the home. What was put by then stays.
+    func restore(_ volumes: [Blob]) async throws(TresorError) -> Int {
+        let blobs = BlobReader(client.store, tresor)
+        var count = 0
+        for start in stride(from: 0, to: volumes.count, by: Self.comparedAtOnce) {
+            let held = try await Cores.apart { () throws(TresorError) in
+                var held: [Blob: [UInt8]] = [:]
+                for place in start..<min(start + Self.comparedAtOnce, volumes.count) {
+                    if let bytes = try volume(place, named: volumes[place]) { held[volumes[place]] = bytes }
+                }
+                return held
+            }
+            count += try await blobs.restore(held)
+        }
+        return count
+    }
+}
+
+/// The newest checkpoint of a log, and the keys of its volumes (SPEC §19.5).
+struct Checkpoint: Sendable {
+    let entry: Entry
+    let body: CheckpointBody
+    private let state: LogState
+
+    /// Returns the newest checkpoint of a state; `nil` for a log without one.
+    ///
+    /// - Throws: the errors of the home, and of the store where the home lacks the entry.
+    static func newest(of state: LogState, _ client: Client) async throws(TresorError) -> Checkpoint? {
+        guard state.checkpoint > 0 else { return nil }
+        let entry = try await CommitReader(client: client).entry(state.checkpoint, of: state)
+        guard case .checkpoint(let body) = try entry.body else { throw .altered }
+        return Checkpoint(entry: entry, body: body, state: state)
+    }
+
+    /// Opens the volume at a place.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` for no bytes; the errors of ``Volume/openVolume(_:at:of:in:with:)``.
+    func volume(_ place: Int, _ bytes: [UInt8]?, with keys: EpochKeys) throws(TresorError) -> Volume {
+        try Volume.openVolume(bytes, at: place, of: entry, in: state, with: keys)
+    }
+
+    /// Opens all volumes, and checks what they hold by the log alone.
+    ///
+    /// - Parameters:
+    ///   - keys: those of the checkpoint's epoch, checked against the log.
+    ///   - commits: all entries of the log with the type of a commit, by sequence number.
+    ///   - read: reads the volume at a place.
+    /// - Returns: what each volume keeps.
+    /// - Throws: the errors of ``volume(_:_:with:)`` and of `read`; ``TresorError/altered``.
+    func kept(
+        with keys: EpochKeys, commits: [UInt64: Entry], _ read: (Int) throws(TresorError) -> [UInt8]?
+    ) throws(TresorError) -> [[Kept]] {
+        var kept: [[Kept]] = []
+        for place in body.volumes.indices { kept.append(try volume(place, try read(place), with: keys).kept) }
+        try RecordTable.checkVolumes(Array(kept.joined()), upto: body.upto) { sequence in
+            guard let entry = commits[sequence], case .commit(let commit)? = try? entry.body,
+                state.voidRule(of: entry) == nil
+            else { return nil }
+            return commit.blobs.count
+        }
+        return kept
+    }
+}
+
+/// Where the kept items of a checkpoint lie in its volumes.
+struct VolumeIndex: Sendable {
+    let checkpoint: Checkpoint
+    /// The first item of each volume that has any, by rising place.
+    private let firsts: [(place: Int, sequence: UInt64, record: Name)]
+
+    init(_ checkpoint: Checkpoint, _ kept: [[Kept]]) {
+        self.checkpoint = checkpoint
+        firsts = kept.enumerated().compactMap { place, kept in
+            kept.first.map { (place, $0.sequence, $0.item.record) }
+        }
+    }
+
+    /// The volume that has a version of a record, if one has it.
+    func place(of record: Name, at revision: UInt64) -> Int? {
+        let end = firsts.partitioningIndex { ($0.sequence, $0.record) > (revision, record) }
+        return end > 0 ? firsts[end - 1].place : nil
+    }
+}
+
+/// Reads kept items one after another, and holds one volume.
+final class VolumeReader {
+    let files: VolumeFiles
+    private var held: (checkpoint: UInt64, place: Int, volume: Volume)?
+
+    init(_ files: VolumeFiles) { self.files = files }
+
+    /// Returns a version of a record that a checkpoint keeps.
+    ///
+    /// - Throws: ``TresorError/notFound`` for one that it does not keep; the errors of
+    ///   ``Checkpoint/volume(_:_:with:)``.
+    func item(
+        of record: Name, at revision: UInt64, in index: VolumeIndex, with keys: EpochKeys
+    ) throws(TresorError) -> Item {
+        guard let place = index.place(of: record, at: revision) else { throw .notFound }
+        let sequence = index.checkpoint.entry.sequence
+        let volume: Volume
+        if let held, held.checkpoint == sequence, held.place == place {
+            volume = held.volume
+        } else {
+            let bytes = try files.volume(place, named: index.checkpoint.body.volumes[place])
+            volume = try index.checkpoint.volume(place, bytes, with: keys)
+            held = (sequence, place, volume)
+        }
+        let kept = volume.kept
+        let found = kept.partitioningIndex { ($0.sequence, $0.item.record) >= (revision, record) }
+        guard kept.indices.contains(found), kept[found].sequence == revision, kept[found].item.record == record else {
+            throw .notFound
+        }
+        return kept[found].item
+    }
+}
