@@ -175,6 +175,9 @@ struct GetCommand: SurfaceCommand {
         let proof = pulled.isComplete ? "newest at head \(pulled.head)" : "not proved to be the newest"
         let revision = record.revision.map { "revision \($0), \(proof)" } ?? "not sent yet"
         workplace.output.say("from \(author), \(date), \(reading.title), \(revision)")
+        if let owner = record.vouchedBy, let state = reporter.state {
+            workplace.output.say("the pack is gone; \(workplace.tresors.handle(of: owner, in: state)) vouches for it")
+        }
         if !pulled.isComplete {
             workplace.output.say("the store does not have everything that the log names: there may be a newer version")
         }
@@ -196,6 +199,7 @@ struct GetCommand: SurfaceCommand {
         object.add(record.status)
         object.addProof(of: pulled)
         if let revision = record.revision { object["revision"] = .unsigned(revision) }
+        if let owner = record.vouchedBy { object["vouched_by"] = .string(owner.description) }
         try workplace.output.object(object)
     }
 }

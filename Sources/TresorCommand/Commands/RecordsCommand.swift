@@ -92,6 +92,7 @@ struct RecordsCommand: SurfaceCommand {
         object.add(record.status)
         object.addProof(of: pulled)
         if let revision = record.revision { object["revision"] = .unsigned(revision) }
+        if let owner = record.vouchedBy { object["vouched_by"] = .string(owner.description) }
         return object
     }
 }

@@ -11,7 +11,7 @@ struct RootCommand: ParsableCommand {
         CreateCommand.self, ListCommand.self, MembersCommand.self, ShareCommand.self, RevokeCommand.self,
         RotateCommand.self, DeleteCommand.self, LogCommand.self, ExportCommand.self, ImportCommand.self,
         EncryptCommand.self, DecryptCommand.self, InspectCommand.self, ResealCommand.self,
-        PutCommand.self, GetCommand.self, RecordsCommand.self, SyncCommand.self,
+        PutCommand.self, GetCommand.self, RecordsCommand.self, SyncCommand.self, CompactCommand.self,
         CheckCommand.self, SelftestCommand.self, CompletionCommand.self,
         HelpCommand.self,
     ]

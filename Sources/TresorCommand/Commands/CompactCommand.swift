@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+import TresorCore
+import TresorCrypto
+import TresorRecords
+
+struct CompactCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "compact", group: .data,
+            abstract: "Seal the records of a tresor again, and delete what they replaced.",
+            usage: "tresor compact -t T [-n] [--yes]",
+            discussion: """
+                Sends what is unsent first. Keeps every version that no later one replaced, under the current key, and \
+                asks the store to delete everything else: a new device then reads little, and earlier keys open nothing \
+                of it. Such a device takes your word for who wrote what. Nothing goes that somebody reads who was added \
+                with --from-now. If it is interrupted, run it again.
+                """,
+            classes: [.identity, .write], further: [.waiting], examples: ["tresor compact -t interventions --yes"])
+    }
+
+    @OptionGroup var tresor: TresorOption
+
+    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show what would change, and change nothing.")
+    var dryRun = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        let workplace = try await CommandContext.open(options)
+        let session = try await workplace.unlock(to: "compact \(DisplayText.name(tresor.tresor))")
+        let summary = try await workplace.tresors.find(tresor.tresor, for: session)
+        if let state = summary.state {
+            try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+        }
+        let title = workplace.tresors.title(of: summary)
+        let records = session.records(in: summary.tresor)
+        let plan: CompactReport
+        let unsent: [String]
+        do throws(TresorError) {
+            plan = try await records.compact(isDryRun: true)
+            unsent = try await records.unsent()
+        } catch {
+            guard error == .noAccess, let state = summary.state, state.members[session.user] != nil else { throw error }
+            let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
+            throw CommandFailure(
+                of: error, "only an owner can compact \(title)",
+                hints: ["ask \(owner) to run: tresor compact -t \(Shell.word(tresor.tresor))"])
+        }
+        if dryRun { return try report(plan, title, summary.state, workplace) }
+        if plan.volumeCount > 0 || !unsent.isEmpty {
+            try workplace.confirm("the store loses what later versions replaced in \(title)", yes: yes)
+        }
+        let done = try await records.compact()
+        await workplace.tresors.tell(session)
+        try report(done, title, try session.client.archive.verifiedState(of: summary.tresor), workplace)
+    }
+
+    /// Says what was done, or would be.
+    private func report(
+        _ report: CompactReport, _ title: String, _ state: LogState?, _ workplace: CommandContext
+    ) throws {
+        let kept = "\(count(report.keptCount, "version")) of \(title) in \(count(report.volumeCount, "volume"))"
+        if let checkpoint = report.checkpoint {
+            workplace.output.say("kept \(kept), at entry \(checkpoint)")
+        } else {
+            workplace.output.say(report.volumeCount > 0 ? "would keep \(kept)" : "nothing to gain in \(title)")
+        }
+        if report.deletedCount > 0 {
+            workplace.output.say("the store was asked to delete \(count(report.deletedCount, "object"))")
+        }
+        if report.isHeld {
+            let names = report.waitingFor.map { user in
+                state.map { workplace.tresors.handle(of: user, in: $0) } ?? ShortID.text(of: user)
+            }
+            let people = names.isEmpty ? "somebody" : names.joined(separator: ", ")
+            workplace.output.say(
+                "what came after entry \(report.upto) stays as it is for \(people), added with --from-now: "
+                    + "only who is removed, and added without it, can do without")
+        }
+        guard options.json else { return }
+        var object: JSONObject = [
+            "type": "compacted", "tresor": .string(report.tresor.description), "upto": .unsigned(report.upto),
+            "kept": .unsigned(UInt64(report.keptCount)), "volumes": .unsigned(UInt64(report.volumeCount)),
+            "deleted": .unsigned(UInt64(report.deletedCount)),
+            "held_by": .array(report.waitingFor.map { .string($0.description) }), "dry_run": .bool(dryRun),
+        ]
+        if let checkpoint = report.checkpoint { object["checkpoint"] = .unsigned(checkpoint) }
+        try workplace.output.object(object)
+    }
+
+    private func count(_ number: Int, _ noun: String) -> String { number == 1 ? "1 \(noun)" : "\(number) \(noun)s" }
+}
