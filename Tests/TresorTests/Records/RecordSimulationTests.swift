@@ -24,6 +24,7 @@ import TresorCrypto
         let faults = tally.faults
         #expect([faults.lostCount, faults.staleCount, faults.lateCount, faults.withheldCount].allSatisfy { $0 > 100 })
         #expect(tally.conflictCount > seeds.count / 4, "\(tally)")
+        #expect(tally.compactionCount > seeds.count, "\(tally)")
         #expect(tally.commitCount > 10 * seeds.count && tally.editCount > tally.commitCount, "\(tally)")
         for (object, isDeletion) in [
             ("outbox", false), ("outbox", true), ("records", false), ("log", false), ("heads", false),

@@ -14,6 +14,8 @@ final class RecordSimulation {
         var editCount = 0
         var syncCount = 0
         var commitCount = 0
+        /// Checkpoints that the first device made.
+        var compactionCount = 0
         /// Records with several heads at the end.
         var conflictCount = 0
         var faults = FickleStore.Faults()
@@ -23,6 +25,7 @@ final class RecordSimulation {
             editCount += other.editCount
             syncCount += other.syncCount
             commitCount += other.commitCount
+            compactionCount += other.compactionCount
             conflictCount += other.conflictCount
             faults.add(other.faults)
             stops.merge(other.stops) { $0 + $1 }
@@ -84,6 +87,7 @@ final class RecordSimulation {
                 try await sync(index, mood: chance(70) ? .fickle : .short, stopping: chance(30))
             }
             if chance(4) { try await devices[0].records.session.tresor(tresor).perform(.rotate) }
+            if chance(5) { await compact() }
             world.clock.now = start + 86_400
         }
         await store.deliverAll()
@@ -226,10 +230,20 @@ extension RecordSimulation {
         devices[index].head = head
     }
 
+    /// The first device has every pack, and lets the others read volumes in the place of those that they have not seen.
+    private func compact() async {
+        do throws(TresorError) {
+            if try await devices[0].records.compact().checkpoint != nil { tally.compactionCount += 1 }
+        } catch {
+            findings.append("a compaction failed: \(error)")
+        }
+    }
+
     private func isKept(_ revision: UInt64, in home: MemoryHome) throws -> Bool {
-        // These packs are few and small: a part is one piece.
+        // These packs are few and small: a part is one piece, and everything that is shown fits into one volume.
         let piece = HomeObject.records(tresor, part: PackFiles.part(of: revision))
-        return try home.read(piece).map { try KeptPacks($0).packs[revision] != nil } ?? false
+        if try home.read(piece).map({ try KeptPacks($0).packs[revision] != nil }) == true { return true }
+        return home.read(.volume(tresor, number: 0)) != nil
     }
 }
 
