@@ -2,7 +2,7 @@
 
 import Tresor
 public import TresorCore
-public import TresorCrypto
+import TresorCrypto
 
 /// What a compaction did in one tresor, or would do.
 public struct CompactReport: Hashable, Sendable {
@@ -24,22 +24,6 @@ public struct CompactReport: Hashable, Sendable {
     public internal(set) var waitingFor: [UserID] = []
 
     init(tresor: TresorID) { self.tresor = tresor }
-}
-
-extension Records {
-    /// Seals what is shown of all records again, under the current key, and deletes from the store what nobody needs then
-    /// (SPEC §19.7). Members read the rest in few requests, and removed people nothing that they had not read.
-    ///
-    /// Everything that is unsent is sent before. If it is interrupted, run it again.
-    ///
-    /// - Parameter isDryRun: whether only to tell what would be done.
-    /// - Returns: what was done. Without anything to gain, nothing is appended.
-    /// - Throws: ``TresorError/noAccess`` for anybody but an owner; ``TresorError/store(_:)`` while a pack is missing, and
-    ///   for a store that does not give the volumes, from which nothing is deleted; ``TresorError/altered`` for a
-    ///   checkpoint that is not what the packs say; the errors of ``sync()``, and what stands against sending.
-    @concurrent public func compact(isDryRun: Bool = false) async throws(TresorError) -> CompactReport {
-        try await Compaction(records: self).run(isDryRun: isDryRun)
-    }
 }
 
 /// Makes a checkpoint, and deletes the packs for which it stands (SPEC §19.5, §19.7).

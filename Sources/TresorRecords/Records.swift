@@ -101,6 +101,20 @@ extension Records {
         try await RecordSync(records: self).run(sending: false)
     }
 
+    /// Seals what is shown of all records again, under the current key, and deletes from the store what nobody needs then
+    /// (SPEC §19.7). Members read the rest in few requests, and earlier keys open nothing of it.
+    ///
+    /// Everything that is unsent is sent before. If it is interrupted, run it again.
+    ///
+    /// - Parameter isDryRun: whether only to tell what would be done.
+    /// - Returns: what was done. Without anything to gain, nothing is appended.
+    /// - Throws: ``TresorError/noAccess`` for anybody but an owner; ``TresorError/store(_:)`` while a pack is missing, and
+    ///   for a store that does not give the volumes, from which nothing is deleted; ``TresorError/altered`` for a
+    ///   checkpoint that is not what the packs say; the errors of ``sync()``, and what stands against sending.
+    @concurrent public func compact(isDryRun: Bool = false) async throws(TresorError) -> CompactReport {
+        try await Compaction(records: self).run(isDryRun: isDryRun)
+    }
+
     /// Throws away the changes that are not sent.
     ///
     /// - Returns: the names of their records.
