@@ -93,9 +93,16 @@ struct RecordSync: Sendable {
     /// Fetches what is new (step 3).
     private func pull(_ state: LogState, _ report: inout SyncReport) async throws(TresorError) {
         let known = records.cache.view.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
-        report.receivedCount += try await RecordPull(session: session, state: state).fetch(
+        let pull = RecordPull(session: session, state: state)
+        report.receivedCount += try await pull.fetch(
             from: known?.state.entryCount ?? 0, late: known?.missing ?? [])
-        let view = try await records.view(at: state)
+        var view = try await records.view(at: state)
+        // Volumes also stand for packs that are there and do not open here.
+        if view.table.missingVolume != nil, let checkpoint = view.checkpoint, view.member?.history == .all {
+            let count = try await pull.fetchVolumes(of: checkpoint)
+            report.receivedCount += count
+            if count > 0 { view = try await records.view(at: state) }
+        }
         report.note(view)
         records.cache.tell(view)
     }

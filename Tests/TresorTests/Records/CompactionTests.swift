@@ -12,7 +12,7 @@ import TresorTesting
 /// Compaction: volumes in the place of packs, and what everybody reads then (SPEC §19.5, §19.7).
 @Suite struct CompactionTests {
     /// Anna's tresor, which house writes too, and a device of anna's that has read nothing of it.
-    private struct Scene {
+    struct Scene {
         let store = FaultyStore()
         let world: World
         let anna: Session
@@ -340,41 +340,5 @@ import TresorTesting
         #expect(try await other.sync().isComplete)
         #expect(scene.empty.read(.volume(scene.tresor, number: 1)) == nil)
         #expect(scene.home.read(.volume(scene.tresor, number: 1)) == nil)
-    }
-
-    /// A147: an owner's checkpoint that says something else than the packs.
-    @Test func A147_packsAreNotDeletedForAFalseCheckpoint() async throws {
-        let scene = try await Scene()
-        try await scene.fill()
-        try await scene.anna.share(scene.tresor, with: [scene.late], as: .owner)
-        let records = scene.records
-        _ = try await records.sync()
-        let state = try await scene.state()
-        let revision = try #require(try await records.get("a").revision)
-        let item = Item(
-            record: try Name(typed: "a"), replaces: [], time: 5, content: .bytes(Array("false".utf8), type: .empty))
-        let keys = try await scene.late.keyRing.keys(of: state.epoch, in: state)
-        let volume = try Volume(of: [Kept(sequence: revision, item: item)])
-            .seal(with: keys, at: state, by: scene.late.identity, time: scene.world.clock.now).bytes
-        let blob = try Blob(of: volume)
-        let entry = try Entry(
-            tresor: scene.tresor, sequence: state.head.sequence + 1, previous: state.head.hash,
-            author: scene.late.identity, time: scene.world.clock.now,
-            body: .checkpoint(CheckpointBody(upto: state.head.sequence, epoch: state.epoch, volumes: [blob])))
-        let previous = try await scene.store.entries(of: scene.tresor, from: state.head.sequence, limit: 1)
-        let change = LogChange(
-            tresor: scene.tresor, sequence: entry.sequence, previous: previous.first, entry: entry.bytes,
-            blobs: [StoredBlob(hash: blob.hash, size: blob.size, bytes: volume)])
-        #expect(try await scene.store.append(change) == .done)
-        let stored = try await scene.stored()
-        #expect(await failure { _ = try await records.compact() } == .altered)
-        #expect(try await scene.stored() == stored)
-        let found = try await records.check()
-        #expect(found.checkpoint == entry.sequence && found.checkpointError == .altered)
-        // Who has no pack takes the owner's word, and sees whose it is.
-        let other = scene.device(scene.empty).records(in: scene.tresor)
-        #expect(try await other.sync().isComplete)
-        #expect(try await other.get("a").vouchedBy == scene.late.user)
-        #expect(try await scene.text("a", records) == "a2")
     }
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+import TresorStore
+import TresorTesting
+
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorRecords
+
+/// Checkpoints that other programs made (SPEC §19.5).
+@Suite struct ForeignCheckpointTests {
+    private let scene: CompactionTests.Scene
+
+    init() async throws {
+        scene = try await CompactionTests.Scene()
+        try await scene.fill()
+        try await scene.anna.share(scene.tresor, with: [scene.late], as: .owner)
+    }
+
+    /// Appends an entry with its blob, whatever they say.
+    @discardableResult private func append(
+        by author: Session, _ make: (LogState, EpochKeys) throws -> (blob: [UInt8], body: (Blob) -> EntryBody)
+    ) async throws -> UInt64 {
+        let state = try await scene.state()
+        let (bytes, body) = try make(state, try await author.keyRing.keys(of: state.epoch, in: state))
+        let blob = try Blob(of: bytes)
+        let entry = try Entry(
+            tresor: scene.tresor, sequence: state.head.sequence + 1, previous: state.head.hash,
+            author: author.identity, time: scene.world.clock.now, body: body(blob))
+        let previous = try await scene.store.entries(of: scene.tresor, from: state.head.sequence, limit: 1)
+        let change = LogChange(
+            tresor: scene.tresor, sequence: entry.sequence, previous: previous.first, entry: entry.bytes,
+            blobs: [StoredBlob(hash: blob.hash, size: blob.size, bytes: bytes)])
+        #expect(try await scene.store.append(change) == .done)
+        return entry.sequence
+    }
+
+    /// A checkpoint up to the head with one volume, by the other owner.
+    private func checkpoint(_ kept: [Kept]) async throws -> UInt64 {
+        let (late, time) = (scene.late, scene.world.clock.now)
+        return try await append(by: late) { state, keys in
+            let volume = try Volume(of: kept).seal(with: keys, at: state, by: late.identity, time: time)
+            let (upto, epoch) = (state.head.sequence, state.epoch)
+            return (
+                volume.bytes, { .checkpoint(CheckpointBody(upto: upto, epoch: epoch, volumes: [$0])) }
+            )
+        }
+    }
+
+    @Test func A147_packsAreNotDeletedForAFalseCheckpoint() async throws {
+        let records = scene.records
+        _ = try await records.sync()
+        let revision = try #require(try await records.get("a").revision)
+        let item = Item(
+            record: try Name(typed: "a"), replaces: [], time: 5, content: .bytes(Array("false".utf8), type: .empty))
+        let sequence = try await checkpoint([Kept(sequence: revision, item: item)])
+        let stored = try await scene.stored()
+        #expect(await failure { _ = try await records.compact() } == .altered)
+        #expect(try await scene.stored() == stored)
+        let found = try await records.check()
+        #expect(found.checkpoint == sequence && found.checkpointError == .altered)
+        // Who has no pack takes the owner's word, and sees whose it is.
+        let other = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await other.sync().isComplete)
+        #expect(try await other.get("a").vouchedBy == scene.late.user)
+        #expect(try await scene.text("a", records) == "a2")
+    }
+
+    /// A pack that only later releases read makes the tresor incomplete, until a program that reads it made a checkpoint.
+    @Test func aCheckpointStandsForAPackThatDoesNotOpenHere() async throws {
+        let records = scene.records
+        _ = try await records.sync()
+        let view = try await records.view()
+        let packs = PackReader(client: scene.anna.client, tresor: scene.tresor)
+        var kept: [Kept] = []
+        for name in view.table.names {
+            for head in view.table.heads(of: name) {
+                let item = try view.item(of: name, at: head.revision, from: packs)
+                kept.append(Kept(sequence: head.revision, item: item))
+            }
+        }
+        let (house, time) = (scene.house, scene.world.clock.now)
+        try await append(by: house) { state, keys in
+            let pack = try FileSealer.sealFile(
+                [1, 0, 0], type: .pack, record: .empty, keys: keys, state: state, author: house.identity, time: time)
+            let epoch = state.epoch
+            return (pack.bytes, { .commit(CommitBody(epoch: epoch, blobs: [$0])) })
+        }
+        #expect(try await records.sync().isComplete == false)
+        #expect(await failure { _ = try await records.compact() } == .store(.withheld))
+        _ = try await checkpoint(kept.sorted { ($0.sequence, $0.item.record) < ($1.sequence, $1.item.record) })
+        #expect(try await records.sync().isComplete)
+        #expect(try await records.get("a").vouchedBy == scene.late.user)
+    }
+}
