@@ -18,9 +18,8 @@ public struct CompactReport: Hashable, Sendable {
     public internal(set) var volumeCount = 0
     /// The number of packs, attachments and earlier volumes that the store was asked to delete.
     public internal(set) var deletedCount = 0
-    /// Whether packs stay because of members and waiting people who read from a later key on (``waitingFor``).
-    public internal(set) var isHeld = false
-    /// Those of them who came first, by rising user id. They can open no volume.
+    /// The members and waiting people who read from a later key on, and for whom packs stay: those who came first, by
+    /// rising user id. They can open no volume.
     public internal(set) var waitingFor: [UserID] = []
 
     init(tresor: TresorID) { self.tresor = tresor }
@@ -78,7 +77,6 @@ struct Compaction: Sendable {
     /// The last entry for which a checkpoint may stand (R42), and for whom it stands for no more.
     private func limit(in state: LogState, _ report: inout CompactReport) -> UInt64 {
         guard let newcomer = state.firstNewcomer(at: state.head.sequence) else { return state.head.sequence }
-        report.isHeld = true
         let people = state.members.merging(state.waiting) { member, _ in member }
         report.waitingFor = people.filter { _, member in
             guard case .from(let epoch) = member.history else { return false }

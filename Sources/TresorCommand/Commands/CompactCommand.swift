@@ -74,14 +74,14 @@ struct CompactCommand: SurfaceCommand {
         if report.deletedCount > 0 {
             workplace.output.say("the store was asked to delete \(count(report.deletedCount, "object"))")
         }
-        if report.isHeld {
+        if !report.waitingFor.isEmpty {
             let names = report.waitingFor.map { user in
                 state.map { workplace.tresors.handle(of: user, in: $0) } ?? ShortID.text(of: user)
             }
-            let people = names.isEmpty ? "somebody" : names.joined(separator: ", ")
+            let people = names.joined(separator: ", ")
             workplace.output.say(
-                "what came after entry \(report.upto) stays as it is for \(people), added with --from-now: "
-                    + "only who is removed, and added without it, can do without")
+                "what came after entry \(report.upto) stays as it is for \(people), added with --from-now; "
+                    + "to end that, revoke \(people), and share again without it")
         }
         guard options.json else { return }
         var object: JSONObject = [
