@@ -45,7 +45,7 @@ struct Compaction: Sendable {
             let state =
                 isDryRun ? try await client.logs.state(of: tresor) : try await session.files.writableState(of: tresor)
             try checkOwner(state)
-            let view = try await records.view(at: state)
+            let view = try await trustedView(at: state)
             guard view.table.isComplete else {
                 // Others may have committed since the sync.
                 guard state.head.sequence > synced.head else { throw .store(.withheld) }
@@ -53,10 +53,17 @@ struct Compaction: Sendable {
             }
             var report = CompactReport(tresor: tresor)
             let limit = limit(in: state, &report)
-            guard try await hasGain(upto: limit, in: view) else {
+            if try await !hasGain(upto: limit, in: view) {
                 report.upto = state.floor
-                if !isDryRun { report.deletedCount = try await UnneededBlobs(session: session, view: view).delete() }
-                return report
+                if isDryRun { return report }
+                do throws(TresorError) {
+                    report.deletedCount = try await UnneededBlobs(session: session, view: view).delete()
+                    return report
+                } catch {
+                    // Who has all packs puts a checkpoint in the place of one that does not hold.
+                    let isRepairable = error == .altered || error == .store(.withheld)
+                    guard isRepairable, view.volumes == nil, limit > state.floor else { throw error }
+                }
             }
             report.upto = limit
             let volumes = try await volumes(upto: limit, of: view, &report)
@@ -72,6 +79,29 @@ struct Compaction: Sendable {
     private func checkOwner(_ state: LogState) throws(TresorError) {
         if state.waiting[session.user] != nil { throw .waiting }
         guard state.members[session.user]?.role == .owner else { throw .noAccess }
+    }
+
+    /// Reads the records from what may be sealed anew: from packs while the store has them, and not from another owner's
+    /// word for them.
+    private func trustedView(at state: LogState) async throws(TresorError) -> RecordView {
+        var view = try await records.view(at: state)
+        guard view.volumes != nil, try await UnneededBlobs(session: session, view: view).areThere() else {
+            try checkVoucher(of: view)
+            return view
+        }
+        try await RecordPull(session: session, state: state).fetchPacks(upto: state.floor)
+        records.cache.view = nil
+        view = try await records.view(at: state)
+        let isForeign = [view.volumes?.checkpoint, view.checkpoint].contains { $0?.entry.author != session.user }
+        guard view.volumes == nil || !isForeign else { throw .store(.withheld) }
+        try checkVoucher(of: view)
+        return view
+    }
+
+    /// Checks the author of the volumes that stand for packs, as for reading them.
+    private func checkVoucher(of view: RecordView) throws(TresorError) {
+        guard let entry = view.volumes?.checkpoint.entry else { return }
+        try client.trust.authorTrust(of: entry.author, generation: entry.generation, in: view.state)
     }
 
     /// The last entry for which a checkpoint may stand (R42), and for whom it stands for no more.

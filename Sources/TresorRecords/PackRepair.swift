@@ -34,6 +34,8 @@ extension Records {
     ///   of the home. What was put by then stays.
     @concurrent package func restorePacks() async throws(TresorError) -> Int {
         let client = session.client
+        // Somebody may have compacted the tresor since. A store that lost the log cannot tell.
+        _ = try? await client.logs.state(of: tresor)
         guard let state = try client.archive.verifiedState(of: tresor) else { return 0 }
         let first = state.floor > 0 ? state.floor + 1 : 0
         let commits = try await CommitReader(client: client).commits(of: state, from: first)

@@ -23,19 +23,29 @@ struct RecordPull: Sendable {
     /// - Returns: the number of packs and volumes that came.
     /// - Throws: the errors of the store and of the home. What was kept by then stays.
     func fetch(from first: UInt64, late: [Entry]) async throws(TresorError) -> Int {
+        let entries = late + (try await CommitReader(client: client).commits(of: state, from: first))
+        let lacking = try await lackingPacks(of: entries)
+        let count = try await fetchOld(lacking.filter { $0.key <= state.floor })
+        return try await count + fetch(lacking.filter { $0.key > state.floor })
+    }
+
+    /// Fetches the packs up to an entry that the home lacks, although volumes stand for them.
+    func fetchPacks(upto last: UInt64) async throws(TresorError) {
+        let entries = try await CommitReader(client: client).commits(of: state, from: 0)
+        _ = try await fetch(try await lackingPacks(of: entries.filter { $0.sequence <= last }))
+    }
+
+    /// The packs of commits that the home lacks, by their numbers.
+    private func lackingPacks(of entries: [Entry]) async throws(TresorError) -> [UInt64: Blob] {
         let files = PackFiles(client, state.tresor)
         var packs: [UInt64: Blob] = [:]
-        for entry in late + (try await CommitReader(client: client).commits(of: state, from: first)) {
-            packs[entry.sequence] = pack(of: entry)
-        }
+        for entry in entries { packs[entry.sequence] = pack(of: entry) }
         let kept = try await Cores.apart { [packs] () throws(TresorError) in
             var kept: Set<UInt64> = []
             for part in Set(packs.keys.map(PackFiles.part)) { kept.formUnion(try files.kept(packs, of: part)) }
             return kept
         }
-        let lacking = packs.filter { !kept.contains($0.key) }
-        let count = try await fetchOld(lacking.filter { $0.key <= state.floor })
-        return try await count + fetch(lacking.filter { $0.key > state.floor })
+        return packs.filter { !kept.contains($0.key) }
     }
 
     /// Fetches packs.

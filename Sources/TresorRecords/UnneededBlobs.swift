@@ -15,26 +15,37 @@ struct UnneededBlobs: Sendable {
     private var client: Client { session.client }
     private var state: LogState { view.state }
 
+    /// Whether the store still has the last of them. They are deleted in order.
+    func areThere() async throws(TresorError) -> Bool {
+        try await isThere(try blobs(of: try await entries(), keeping: []).last)
+    }
+
+    private func isThere(_ blob: Hash256?) async throws(TresorError) -> Bool {
+        guard let blob else { return false }
+        return try await client.store.blob(blob, part: 0, in: state.tresor) != nil
+    }
+
+    private func entries() async throws(TresorError) -> [Entry] {
+        try await CommitReader(client: client).entries(of: state, from: 0) { $0.isCommit || $0.isCheckpoint }
+    }
+
     /// Deletes packs and earlier volumes up to the floor, and the attachments that no kept item names: once the store gives
     /// the volumes, and if they are what the packs say.
     ///
-    /// - Parameter isFirst: whether the store has them all; else nothing is done where it lacks the last one.
+    /// - Parameter isFirst: whether the store has them all; else those before the last one are gone where it lacks that.
     /// - Returns: the number of blobs that the store was asked to delete.
     /// - Throws: ``TresorError/store(_:)`` for a store that lacks a volume; ``TresorError/altered`` for volumes that are not
     ///   what the packs say. Nothing is deleted then.
     func delete(isFirst: Bool = false) async throws(TresorError) -> Int {
         guard let checkpoint = view.checkpoint else { return 0 }
-        let entries = try await CommitReader(client: client).entries(of: state, from: 0) { entry in
-            entry.isCommit || entry.isCheckpoint
-        }
-        if !isFirst {
-            // They are deleted in order, so the last one tells whether that was done.
-            guard let last = try blobs(of: entries, keeping: []).last,
-                try await client.store.blob(last, part: 0, in: state.tresor) != nil
-            else { return 0 }
-        }
+        let entries = try await entries()
         let kept = try await VolumeProof(session: session, view: view, checkpoint: checkpoint).kept(entries)
         let going = try blobs(of: entries, keeping: kept)
+        if !isFirst, try await !isThere(going.last) {
+            // Their bytes may still lie in the store's files, if the last deletion ended with `busy`.
+            if let last = going.last { try await client.store.deleteBlobs([last], in: state.tresor) }
+            return 0
+        }
         for start in stride(from: 0, to: going.count, by: Self.batchCount) {
             try Cancellation.check()
             let next = Array(going[start..<min(start + Self.batchCount, going.count)])
@@ -118,7 +129,8 @@ struct VolumeProof: Sendable {
             var commits: [UInt64: Entry] = [:]
             for entry in entries where entry.isCommit { commits[entry.sequence] = entry }
             let kept = Array(try checkpoint.kept(with: keys, commits: commits, read).joined())
-            guard view.volumes == nil, view.table.isComplete else { return kept }
+            let isMissing = view.table.missing.keys.contains { $0 < checkpoint.entry.sequence }
+            guard view.volumes == nil, !isMissing else { return kept }
             let reader = PackReader(client: client, tresor: state.tresor)
             var packs: [UInt64: [Item]] = [:]
             for (sequence, entry) in commits.sorted(by: { $0.key < $1.key }) where sequence < checkpoint.entry.sequence

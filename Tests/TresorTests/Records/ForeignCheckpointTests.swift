@@ -49,15 +49,22 @@ import TresorTesting
         }
     }
 
-    @Test func A147_packsAreNotDeletedForAFalseCheckpoint() async throws {
-        let records = scene.records
-        _ = try await records.sync()
-        let revision = try #require(try await records.get("a").revision)
+    /// A checkpoint that keeps one version of one record, with another content than its pack.
+    private func falseCheckpoint() async throws -> UInt64 {
+        _ = try await scene.records.sync()
+        let revision = try #require(try await scene.records.get("a").revision)
         let item = Item(
             record: try Name(typed: "a"), replaces: [], time: 5, content: .bytes(Array("false".utf8), type: .empty))
-        let sequence = try await checkpoint([Kept(sequence: revision, item: item)])
+        return try await checkpoint([Kept(sequence: revision, item: item)])
+    }
+
+    @Test func A147_packsAreNotDeletedForAFalseCheckpoint() async throws {
+        let records = scene.records
+        let sequence = try await falseCheckpoint()
         let stored = try await scene.stored()
-        #expect(await failure { _ = try await records.compact() } == .altered)
+        _ = try await records.sync()
+        let unneeded = UnneededBlobs(session: scene.anna, view: try await records.view())
+        #expect(await failure { _ = try await unneeded.delete() } == .altered)
         #expect(try await scene.stored() == stored)
         let found = try await records.check()
         #expect(found.checkpoint == sequence && found.checkpointError == .altered)
@@ -66,6 +73,46 @@ import TresorTesting
         #expect(try await other.sync().isComplete)
         #expect(try await other.get("a").vouchedBy == scene.late.user)
         #expect(try await scene.text("a", records) == "a2")
+        // Who has the packs makes a checkpoint that holds.
+        let report = try await records.compact()
+        #expect(report.checkpoint == sequence + 1 && report.keptCount == 4)
+        #expect(try await records.check().checkpointError == nil)
+        #expect(try await other.sync().isComplete)
+        #expect(try await scene.text("a", other) == "a2")
+        #expect(try await other.get("a").vouchedBy == scene.anna.user)
+    }
+
+    @Test func A147_aPackThatIsMissingAboveHidesNoFalseCheckpoint() async throws {
+        let sequence = try await falseCheckpoint()
+        try await scene.put("e", "e1", by: scene.house)
+        let lost = try #require(try await scene.blobs().max { $0.key < $1.key }?.value.first)
+        try await scene.store.deleteBlobs([lost.hash], in: scene.tresor)
+        #expect(try await !scene.records.sync().isComplete)
+        let found = try await scene.records.check()
+        #expect(found.checkpoint == sequence && found.lost == [sequence + 1] && found.checkpointError == .altered)
+    }
+
+    @Test func A147_whoReadsVolumesComparesThemBeforeTheEvidenceGoes() async throws {
+        let sequence = try await falseCheckpoint()
+        let device = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await device.sync().isComplete)
+        #expect(try await scene.text("a", device) == "false")
+        #expect(try await device.compact().checkpoint == sequence + 1)
+        #expect(try await scene.text("a", device) == "a2")
+    }
+
+    @Test func A147_whoCannotHaveThePacksDeletesNoneForAnothersCheckpoint() async throws {
+        let sequence = try await falseCheckpoint()
+        let lost = try #require(try await scene.blobs().min { $0.key < $1.key }?.value.first)
+        try await scene.store.deleteBlobs([lost.hash], in: scene.tresor)
+        let stored = try await scene.stored()
+        let device = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(await failure { _ = try await device.compact() } == .store(.withheld))
+        // Nor does a new checkpoint make another's content one's own.
+        try await scene.put("e", "e1", by: scene.house)
+        #expect(await failure { _ = try await device.compact() } == .store(.withheld))
+        #expect(Set(try await scene.stored()).isSuperset(of: stored))
+        #expect(try await scene.state().checkpoint == sequence)
     }
 
     /// A pack that only later releases read makes the tresor incomplete, until a program that reads it made a checkpoint.
