@@ -54,7 +54,7 @@ extension Records {
             count += try await blobs.restore(kept)
         }
         if let checkpoint = try await Checkpoint.newest(of: state, client) {
-            count += try await VolumeFiles(client: client, tresor: tresor).restore(checkpoint.body.volumes)
+            count += try await VolumeFiles(client: client, tresor: tresor).restore(checkpoint)
         }
         return count
     }

@@ -87,7 +87,7 @@ struct RecordPull: Sendable {
     /// The places of the volumes that the home lacks.
     func lackingVolumes(of checkpoint: Checkpoint) async throws(TresorError) -> [Int] {
         try await Cores.apart { () throws(TresorError) in
-            try VolumeFiles(client: client, tresor: state.tresor).lacking(of: checkpoint.body.volumes)
+            try VolumeFiles(client: client, tresor: state.tresor).lacking(of: checkpoint)
         }
     }
 
@@ -103,7 +103,7 @@ struct RecordPull: Sendable {
         try await ask(for: wanted) { (came) async throws(TresorError) in
             var kept: [Int: [UInt8]] = [:]
             for (place, bytes) in came { kept[Int(place)] = bytes }
-            try await files.keep(kept, of: volumes.count, for: session.user)
+            try await files.keep(kept, of: checkpoint, for: session.user)
             count += came.count
         }
         return count

@@ -98,10 +98,13 @@ struct RecordSync: Sendable {
             from: known?.state.entryCount ?? 0, late: known?.missing ?? [])
         var view = try await records.view(at: state)
         // Volumes also stand for packs that are there and do not open here.
-        if view.table.missingVolume != nil, let checkpoint = view.checkpoint, view.member?.history == .all {
+        if view.isBehind, let checkpoint = view.checkpoint, view.member?.history == .all {
             let count = try await pull.fetchVolumes(of: checkpoint)
             report.receivedCount += count
             if count > 0 { view = try await records.view(at: state) }
+        }
+        if known == nil, !view.isBehind {
+            try await VolumeFiles(client: client, tresor: tresor).forget(view.checkpoints.dropLast())
         }
         report.note(view)
         records.cache.tell(view)

@@ -16,11 +16,12 @@ struct RecordView: Sendable {
     let commits: [UInt64: Entry]
     /// The commits that are missing although the home had their packs.
     private(set) var unread: Set<UInt64> = []
-    /// The newest checkpoint; `nil` for none.
-    let checkpoint: Checkpoint?
-    /// Where the items of its volumes lie, if they stand for the commits up to the floor.
+    /// All checkpoints that are not void, in order.
+    let checkpoints: [Checkpoint]
+    /// Where the items of the volumes of a checkpoint lie, if they stand for packs: of the newest one, or of an earlier one
+    /// while the home lacks volumes of the newest and no later pack.
     let volumes: VolumeIndex?
-    /// Whether the home had all volumes where they are needed and do not open.
+    /// Whether the home had all volumes of the newest checkpoint where they are needed and not read.
     private var hadVolumes = false
 
     /// Reads the view of a state.
@@ -33,18 +34,20 @@ struct RecordView: Sendable {
     ) async throws(TresorError) -> RecordView {
         let member = state.members[session.user]
         let known = known.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
-        let entries = try await CommitReader(client: session.client).commits(
-            of: state, from: known?.state.entryCount ?? 0)
+        let all = try await CommitReader(client: session.client).entries(
+            of: state, from: known?.state.entryCount ?? 0
+        ) { $0.isCommit || known == nil && $0.isCheckpoint }
+        let entries = all.filter(\.isCommit)
+        let checkpoints = known?.checkpoints ?? Checkpoint.all(all, of: state)
         let late = known?.missing ?? []
         let keys = await keys(of: late + entries, in: state, session)
-        let checkpoint: Checkpoint?
-        if let known {
-            checkpoint = known.checkpoint
-        } else {
-            checkpoint = try await Checkpoint.newest(of: state, session.client)
+        var volumeKeys: [UInt64: Result<EpochKeys, TresorError>] = [:]
+        var readable: [Checkpoint] = []
+        if known == nil, member?.history == .all {
+            readable = try await Self.readable(checkpoints, session.client)
+            for checkpoint in readable { volumeKeys[checkpoint.body.epoch] = await Self.keys(of: checkpoint, session) }
         }
-        let volumeKeys = known == nil ? await volumeKeys(of: checkpoint, in: state, session) : nil
-        return try await Cores.apart { () throws(TresorError) in
+        return try await Cores.apart { [volumeKeys, readable] () throws(TresorError) in
             let packs = PackReader(client: session.client, tresor: state.tresor)
             func open(_ entry: Entry) -> PackOutcome {
                 PackOutcome.openPack(
@@ -53,29 +56,54 @@ struct RecordView: Sendable {
             }
             var commits = known?.commits ?? [:]
             for entry in entries { commits[entry.sequence] = entry }
-            var table: RecordTable
-            var volumes = known?.volumes
-            if let known {
-                table = known.table
-                for entry in late + entries { table.take(open(entry), at: entry.sequence) }
-            } else {
-                table = RecordTable.readRecords(entries, floor: state.floor, open: open) { () throws(TresorError) in
-                    guard let checkpoint, let volumeKeys else { throw .noAccess }
-                    let keys = try volumeKeys.get()
+            func read(by checkpoint: Checkpoint?) -> (table: RecordTable, volumes: VolumeIndex?) {
+                var volumes: VolumeIndex?
+                let table = RecordTable.readRecords(entries, floor: checkpoint?.body.upto ?? 0, open: open) {
+                    () throws(TresorError) in
+                    guard let checkpoint, let keys = try volumeKeys[checkpoint.body.epoch]?.get() else {
+                        throw .noAccess
+                    }
                     let kept = try checkpoint.kept(with: keys, commits: commits) { (place) throws(TresorError) in
-                        try packs.volumes.files.volume(place, named: checkpoint.body.volumes[place])
+                        try packs.volumes.files.volume(place, of: checkpoint)
                     }
                     volumes = VolumeIndex(checkpoint, kept)
                     return Array(kept.joined())
+                }
+                return (table, volumes)
+            }
+            var (table, volumes): (RecordTable, VolumeIndex?)
+            if let known {
+                (table, volumes) = (known.table, known.volumes)
+                for entry in late + entries { table.take(open(entry), at: entry.sequence) }
+            } else {
+                (table, volumes) = read(by: checkpoints.last)
+                if table.missingVolume != nil, readable.count > 1 {
+                    let earlier = read(by: readable[0])
+                    if earlier.table.isComplete { (table, volumes) = earlier }
                 }
             }
             let used = table.revisions
             var view = RecordView(
                 state: state, member: member, table: table, keyRing: session.keyRing,
-                commits: commits.filter { used.contains($0.key) }, checkpoint: checkpoint, volumes: volumes)
+                commits: commits.filter { used.contains($0.key) }, checkpoints: checkpoints, volumes: volumes)
             view.unread = try view.kept(packs)
             view.hadVolumes = try view.hasVolumes(packs.volumes.files)
             return view
+        }
+    }
+
+    /// The checkpoints by whose volumes records can be read: the newest one, and before it the newest of the earlier ones
+    /// whose volumes the home has whole.
+    private static func readable(
+        _ checkpoints: [Checkpoint], _ client: Client
+    ) async throws(TresorError) -> [Checkpoint] {
+        guard let newest = checkpoints.last else { return [] }
+        return try await Cores.apart { () throws(TresorError) in
+            let files = VolumeFiles(client: client, tresor: newest.entry.tresor)
+            for checkpoint in checkpoints.dropLast().reversed() where try files.lacking(of: checkpoint).isEmpty {
+                return [checkpoint, newest]
+            }
+            return [newest]
         }
     }
 
@@ -94,12 +122,9 @@ struct RecordView: Sendable {
         return keys
     }
 
-    private static func volumeKeys(
-        of checkpoint: Checkpoint?, in state: LogState, _ session: Session
-    ) async -> Result<EpochKeys, TresorError>? {
-        guard let checkpoint, state.members[session.user]?.history == .all else { return nil }
+    private static func keys(of checkpoint: Checkpoint, _ session: Session) async -> Result<EpochKeys, TresorError> {
         do throws(TresorError) {
-            return .success(try await session.keyRing.keys(of: checkpoint.body.epoch, in: state))
+            return .success(try await session.keyRing.keys(of: checkpoint.body.epoch, in: checkpoint.state))
         } catch {
             return .failure(error)
         }
@@ -107,15 +132,25 @@ struct RecordView: Sendable {
 
     private init(
         state: LogState, member: Member?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry],
-        checkpoint: Checkpoint?, volumes: VolumeIndex?
+        checkpoints: [Checkpoint], volumes: VolumeIndex?
     ) {
         self.state = state
         self.member = member
         self.table = table
         self.keyRing = keyRing
         self.commits = commits
-        self.checkpoint = checkpoint
+        self.checkpoints = checkpoints
         self.volumes = volumes
+    }
+
+    /// The newest checkpoint; `nil` for none.
+    var checkpoint: Checkpoint? { checkpoints.last }
+
+    /// Whether the volumes of the newest checkpoint are needed and not read.
+    var isBehind: Bool {
+        if table.missingVolume != nil { return true }
+        guard let volumes else { return false }
+        return volumes.checkpoint.entry.sequence != checkpoint?.entry.sequence
     }
 
     /// The commits whose packs are missing, in order.
@@ -131,21 +166,21 @@ struct RecordView: Sendable {
     /// Whether a view of a later state needs no more than what came since this one. A new checkpoint changes which packs
     /// are needed.
     func goesOn(for user: UserID, in state: LogState) -> Bool {
-        isBegun(for: user, in: state) && self.state.checkpoint == state.checkpoint && table.missingVolume == nil
+        isBegun(for: user, in: state) && self.state.checkpoint == state.checkpoint && !isBehind
     }
 
     /// Whether the home has the packs and volumes that it had when this view was read, and no more.
     func isCurrent(in home: Client) throws(TresorError) -> Bool {
-        guard !table.missing.isEmpty else { return true }
+        guard !table.missing.isEmpty || isBehind else { return true }
         let packs = PackReader(client: home, tresor: state.tresor)
         guard try kept(packs) == unread else { return false }
         return try hasVolumes(packs.volumes.files) == hadVolumes
     }
 
-    /// Whether the home has all volumes, where they are needed and do not open.
+    /// Whether the home has all volumes of the newest checkpoint, where they are needed and not read.
     private func hasVolumes(_ files: VolumeFiles) throws(TresorError) -> Bool {
-        guard table.missingVolume != nil, let checkpoint else { return false }
-        return try files.lacking(of: checkpoint.body.volumes).isEmpty
+        guard isBehind, let checkpoint else { return false }
+        return try files.lacking(of: checkpoint).isEmpty
     }
 
     /// The missing commits whose packs the home has.

@@ -40,6 +40,7 @@ struct UnneededBlobs: Sendable {
         guard let checkpoint = view.checkpoint else { return 0 }
         let entries = try await entries()
         let kept = try await VolumeProof(session: session, view: view, checkpoint: checkpoint).kept(entries)
+        try await VolumeFiles(client: client, tresor: state.tresor).forget(view.checkpoints.dropLast())
         let going = try blobs(of: entries, keeping: kept)
         if !isFirst, try await !isThere(going.last) {
             // Their bytes may still lie in the store's files, if the last deletion ended with `busy`.
@@ -103,14 +104,13 @@ struct VolumeProof: Sendable {
     ///   what the packs say.
     func kept(_ entries: [Entry]) async throws(TresorError) -> [Kept] {
         let pull = RecordPull(session: session, state: state)
-        let volumes = checkpoint.body.volumes
         let count = try await pull.fetchVolumes(of: checkpoint)
         guard try await pull.lackingVolumes(of: checkpoint).isEmpty else { throw .store(.withheld) }
         let files = VolumeFiles(client: client, tresor: state.tresor)
         // What the home had before, the store may have lost since.
-        if count < volumes.count { _ = try await files.restore(volumes) }
+        if count < checkpoint.body.volumes.count { _ = try await files.restore(checkpoint) }
         return try await kept(entries) { (place) throws(TresorError) in
-            try files.volume(place, named: volumes[place])
+            try files.volume(place, of: checkpoint)
         }
     }
 

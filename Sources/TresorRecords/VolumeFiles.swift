@@ -12,35 +12,53 @@ struct VolumeFiles: Sendable {
     let client: Client
     let tresor: TresorID
 
-    /// Reads the volume at a place; `nil` for none, and for another than the one that is named there.
-    func volume(_ place: Int, named blob: Blob) throws(TresorError) -> [UInt8]? {
-        guard let bytes = try client.home.read(.volume(tresor, number: UInt64(place))), try Blob(of: bytes) == blob
+    private func object(_ place: Int, of checkpoint: Checkpoint) -> HomeObject {
+        .volume(tresor, checkpoint: checkpoint.entry.sequence, number: UInt64(place))
+    }
+
+    /// Reads the volume at a place of a checkpoint; `nil` for none, and for another than the one that is named there.
+    func volume(_ place: Int, of checkpoint: Checkpoint) throws(TresorError) -> [UInt8]? {
+        guard let bytes = try client.home.read(object(place, of: checkpoint)),
+            try Blob(of: bytes) == checkpoint.body.volumes[place]
         else { return nil }
         return bytes
     }
 
     /// The places of the volumes that the home lacks.
-    func lacking(of volumes: [Blob]) throws(TresorError) -> [Int] {
+    func lacking(of checkpoint: Checkpoint) throws(TresorError) -> [Int] {
         var lacking: [Int] = []
-        for (place, blob) in volumes.enumerated() where try volume(place, named: blob) == nil { lacking.append(place) }
+        for place in checkpoint.body.volumes.indices where try volume(place, of: checkpoint) == nil {
+            lacking.append(place)
+        }
         return lacking
     }
 
     /// Keeps volumes durably for a member, by their places. One behind a gap is not kept: a deletion would not find it.
     ///
-    /// - Parameter count: the number of volumes of the checkpoint. What lies behind them is deleted.
     /// - Throws: as ``PackFiles/keep(_:for:)``.
-    func keep(_ volumes: [Int: [UInt8]], of count: Int, for user: UserID) async throws(TresorError) {
+    func keep(
+        _ volumes: [Int: [UInt8]], of checkpoint: Checkpoint, for user: UserID
+    ) async throws(TresorError) {
         let home = client.home
         try await Cores.apart { () throws(TresorError) in
             try home.exclusively { () throws(TresorError) in
                 guard try client.archive.verifiedState(of: tresor)?.members[user] != nil else { throw .noAccess }
                 for (place, bytes) in volumes.sorted(by: { $0.key < $1.key }) {
-                    let number = UInt64(place)
-                    if number > 0, try home.read(.volume(tresor, number: number - 1)) == nil { return }
-                    try home.replace(.volume(tresor, number: number), with: bytes)
+                    if place > 0, try home.read(object(place - 1, of: checkpoint)) == nil { return }
+                    try home.replace(object(place, of: checkpoint), with: bytes)
                 }
-                try client.archive.deleteAll(from: UInt64(count)) { .volume(tresor, number: $0) }
+            }
+        }
+    }
+
+    /// Deletes the volumes of checkpoints that nobody reads with any more.
+    func forget(_ checkpoints: some Collection<Checkpoint> & Sendable) async throws(TresorError) {
+        let home = client.home
+        try await Cores.apart { () throws(TresorError) in
+            for checkpoint in checkpoints where try home.read(object(0, of: checkpoint)) != nil {
+                try home.exclusively { () throws(TresorError) in
+                    try client.archive.forgetVolumes(of: tresor, checkpoint: checkpoint.entry.sequence)
+                }
             }
         }
     }
@@ -49,14 +67,15 @@ struct VolumeFiles: Sendable {
     ///
     /// - Returns: the number of volumes that were put.
     /// - Throws: the errors of the store and of the home. What was put by then stays.
-    func restore(_ volumes: [Blob]) async throws(TresorError) -> Int {
+    func restore(_ checkpoint: Checkpoint) async throws(TresorError) -> Int {
         let blobs = BlobReader(client.store, tresor)
+        let volumes = checkpoint.body.volumes
         var count = 0
         for start in stride(from: 0, to: volumes.count, by: Self.comparedAtOnce) {
             let held = try await Cores.apart { () throws(TresorError) in
                 var held: [Blob: [UInt8]] = [:]
                 for place in start..<min(start + Self.comparedAtOnce, volumes.count) {
-                    if let bytes = try volume(place, named: volumes[place]) { held[volumes[place]] = bytes }
+                    if let bytes = try volume(place, of: checkpoint) { held[volumes[place]] = bytes }
                 }
                 return held
             }
@@ -66,11 +85,11 @@ struct VolumeFiles: Sendable {
     }
 }
 
-/// The newest checkpoint of a log, and the keys of its volumes (SPEC §19.5).
+/// A checkpoint of a log, and the keys of its volumes (SPEC §19.5).
 struct Checkpoint: Sendable {
     let entry: Entry
     let body: CheckpointBody
-    private let state: LogState
+    let state: LogState
 
     /// Returns the newest checkpoint of a state; `nil` for a log without one.
     ///
@@ -80,6 +99,20 @@ struct Checkpoint: Sendable {
         let entry = try await CommitReader(client: client).entry(state.checkpoint, of: state)
         guard case .checkpoint(let body) = try entry.body else { throw .altered }
         return Checkpoint(entry: entry, body: body, state: state)
+    }
+
+    /// Returns the checkpoints of a state that are not void, in order.
+    ///
+    /// - Parameter entries: those of the state, in order; at least all with the type of a checkpoint.
+    static func all(_ entries: [Entry], of state: LogState) -> [Checkpoint] {
+        var all: [Checkpoint] = []
+        for entry in entries {
+            guard case .checkpoint(let body)? = try? entry.body,
+                state.voidRule(of: entry, floor: all.last?.body.upto ?? 0) == nil
+            else { continue }
+            all.append(Checkpoint(entry: entry, body: body, state: state))
+        }
+        return all
     }
 
     /// Opens the volume at a place.
@@ -152,7 +185,7 @@ final class VolumeReader {
         if let held, held.checkpoint == sequence, held.place == place {
             volume = held.volume
         } else {
-            let bytes = try files.volume(place, named: index.checkpoint.body.volumes[place])
+            let bytes = try files.volume(place, of: index.checkpoint)
             volume = try index.checkpoint.volume(place, bytes, with: keys)
             held = (sequence, place, volume)
         }

@@ -15,7 +15,8 @@ import TresorCrypto
         .log(tresor(2)),
         .log(tresor(1), part: 1), .state(tresor(1)), .records(tresor(1), part: 0),
         .records(tresor(1), part: 2), .records(tresor(1), part: 2, piece: 1),
-        .volume(tresor(1), number: 0), .volume(tresor(1), number: 1), .outbox(tresor(1)),
+        .volume(tresor(1), checkpoint: 3, number: 0), .volume(tresor(1), checkpoint: 3, number: 1),
+        .volume(tresor(1), checkpoint: 31, number: 0), .outbox(tresor(1)),
         .evidence(digest(3)),
     ]
 
@@ -43,7 +44,8 @@ import TresorCrypto
         case .state(let id): "deep/data/logs/" + hexadecimal(id.digest) + ".state"
         case .records(let id, let part, let piece):
             "deep/data/records/" + hexadecimal(id.digest) + ".\(part).\(piece)"
-        case .volume(let id, let number): "deep/data/records/" + hexadecimal(id.digest) + ".volume.\(number)"
+        case .volume(let id, let checkpoint, let number):
+            "deep/data/records/" + hexadecimal(id.digest) + ".v.\(checkpoint).\(number)"
         case .outbox(let id): "deep/data/records/" + hexadecimal(id.digest) + ".unsent"
         case .evidence(let hash): "deep/data/evidence/" + hexadecimal(hash)
         }
@@ -59,7 +61,7 @@ import TresorCrypto
         #expect(Set(names).count == Self.objects.count)
         let longest: [HomeObject] = [
             .log(tresor(0xff), part: .max), .records(tresor(0xff), part: .max / 64, piece: 64),
-            .volume(tresor(0xff), number: .max),
+            .volume(tresor(0xff), checkpoint: .max, number: 9999),
         ]
         for name in names + longest.map(\.name) {
             #expect(name.wholeMatch(of: /[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)?/) != nil, "\(name)")

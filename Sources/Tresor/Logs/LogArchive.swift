@@ -112,7 +112,7 @@ package struct LogArchive: Sendable {
         if wraps != present { try home.replace(.wraps, with: wraps.bytes) }
     }
 
-    /// Deletes the kept packs of all entries up to one, and the kept volumes. Between two parts, others get the home.
+    /// Deletes the kept packs and volumes of all entries up to one. Between two parts, others get the home.
     ///
     /// - Parameter mayGoOn: asked before each part, while nobody else changes the home.
     /// - Returns: whether all are deleted.
@@ -129,30 +129,26 @@ package struct LogArchive: Sendable {
             }
             guard isDone else { return false }
         }
-        return try home.exclusively { () throws(TresorError) in
-            guard try mayGoOn() else { return false }
-            try forgetVolumes(of: tresor)
-            return true
-        }
+        return true
     }
 
-    /// Deletes the kept packs of a part. To be called while nobody else changes the home.
+    /// Deletes the kept packs and volumes of the entries of a part. To be called while nobody else changes the home.
     func forgetPacks(of tresor: TresorID, inPart part: UInt64) throws(TresorError) {
         try deleteAll { .records(tresor, part: part, piece: $0) }
+        let first = part * Self.packPartCount
+        for sequence in first..<(first + Self.packPartCount) { try forgetVolumes(of: tresor, checkpoint: sequence) }
     }
 
-    /// Deletes the kept volumes. To be called while nobody else changes the home.
-    func forgetVolumes(of tresor: TresorID) throws(TresorError) {
-        try deleteAll { .volume(tresor, number: $0) }
+    /// Deletes the kept volumes of a checkpoint. To be called while nobody else changes the home.
+    package func forgetVolumes(of tresor: TresorID, checkpoint: UInt64) throws(TresorError) {
+        try deleteAll { .volume(tresor, checkpoint: checkpoint, number: $0) }
     }
 
-    /// Deletes objects that are numbered from a number on, the last one first: an interruption leaves none behind a gap.
-    package func deleteAll(
-        from first: UInt64 = 0, _ object: (UInt64) -> HomeObject
-    ) throws(TresorError) {
-        var end = first
+    /// Deletes objects that are numbered, the last one first: an interruption leaves none behind a gap.
+    private func deleteAll(_ object: (UInt64) -> HomeObject) throws(TresorError) {
+        var end: UInt64 = 0
         while try home.read(object(end)) != nil { end += 1 }
-        for number in (first..<end).reversed() { try home.delete(object(number)) }
+        for number in (0..<end).reversed() { try home.delete(object(number)) }
     }
 
     /// Keeps the log part by part, then in a session the snapshot, then the store's name, then the head. An

@@ -93,7 +93,6 @@ extension LogArchive {
         try client.home.exclusively { () throws(TresorError) in
             // Until the head goes, packs may have come again.
             for part in 0...(last / Self.packPartCount) { try forgetPacks(of: state.tresor, inPart: part) }
-            try forgetVolumes(of: state.tresor)
             try forgetAccess(to: state.tresor)
             try client.home.delete(.outbox(state.tresor))
             var noted = notedStores()

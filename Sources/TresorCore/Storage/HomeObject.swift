@@ -33,8 +33,8 @@ public struct HomeObject: Hashable, Sendable {
         case cleanupJournal
         /// One piece of one part of the packs of a tresor (SPEC §8.5), as the store has them.
         case records(TresorID, part: UInt64, piece: UInt64)
-        /// One volume of the newest checkpoint of a tresor (SPEC §8.5), as the store has it.
-        case volume(TresorID, number: UInt64)
+        /// One volume of a checkpoint of a tresor (SPEC §8.5), as the store has it.
+        case volume(TresorID, checkpoint: UInt64, number: UInt64)
         /// Changes of records that are not sent yet, sealed (SPEC §8.5).
         case outbox(TresorID)
         /// The evidence that a store showed two histories; named by its hash, never replaced.
@@ -65,7 +65,8 @@ public struct HomeObject: Hashable, Sendable {
         case .state(let tresor): "logs/\(Self.hexadecimal(tresor.digest)).state"
         case .records(let tresor, let part, let piece):
             "records/\(Self.hexadecimal(tresor.digest)).\(part).\(piece)"
-        case .volume(let tresor, let number): "records/\(Self.hexadecimal(tresor.digest)).volume.\(number)"
+        case .volume(let tresor, let checkpoint, let number):
+            "records/\(Self.hexadecimal(tresor.digest)).v.\(checkpoint).\(number)"
         case .outbox(let tresor): "records/\(Self.hexadecimal(tresor.digest))\(Self.outboxSuffix)"
         case .evidence(let hash): "evidence/\(Self.hexadecimal(hash))"
         }
@@ -111,8 +112,8 @@ extension HomeObject {
         HomeObject(.records(tresor, part: part, piece: piece))
     }
 
-    package static func volume(_ tresor: TresorID, number: UInt64) -> HomeObject {
-        HomeObject(.volume(tresor, number: number))
+    package static func volume(_ tresor: TresorID, checkpoint: UInt64, number: UInt64) -> HomeObject {
+        HomeObject(.volume(tresor, checkpoint: checkpoint, number: number))
     }
 
     private static let outboxSuffix = ".unsent"

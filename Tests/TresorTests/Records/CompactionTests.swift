@@ -210,7 +210,7 @@ import TresorTesting
         #expect(try await scene.text("b", theirs) == "b1")
         #expect(await failure { _ = try await theirs.get("a") } == .notFound)
         let late = try #require(scene.late.client.home as? MemoryHome)
-        #expect(late.read(.volume(scene.tresor, number: 0)) == nil)
+        #expect(!late.hasVolumes)
         // Nothing more goes while they are in.
         try await scene.put("c", "c1")
         let held = try await scene.records.compact()
@@ -283,10 +283,10 @@ import TresorTesting
         _ = try await scene.records.compact()
         let theirs = house.records(in: scene.tresor)
         #expect(try await theirs.sync().isComplete)
-        #expect(home.read(.volume(scene.tresor, number: 0)) != nil)
+        #expect(home.hasVolumes)
         try await scene.anna.tresor(scene.tresor).perform(.revoke([person]))
         #expect(try await theirs.sync().isGone)
-        #expect(home.read(.volume(scene.tresor, number: 0)) == nil)
+        #expect(!home.hasVolumes)
     }
 
     @Test func lostVolumesAreRestored() async throws {
@@ -354,18 +354,59 @@ import TresorTesting
             _ = try await records.sync()
         }
         let report = try await records.compact()
+        let first = try #require(report.checkpoint)
         #expect(report.volumeCount == 2 && report.keptCount == 20)
         let other = scene.device(scene.empty).records(in: scene.tresor)
         #expect(try await other.sync().receivedCount == 2)
         for name in ["scan/10", "scan/25", "scan/29"] {
             #expect(try await other.get(name).content?.count == Item.maximumContentByteCount)
         }
-        #expect(scene.empty.read(.volume(scene.tresor, number: 1)) != nil)
-        // Fewer volumes leave none of the earlier ones behind.
+        #expect(scene.empty.read(.volume(scene.tresor, checkpoint: first, number: 1)) != nil)
+        // The volumes of a later checkpoint leave none of an earlier one behind.
         try await records.delete((12..<30).map { "scan/\($0)" })
-        #expect(try await records.compact().volumeCount == 1)
+        let second = try await records.compact()
+        #expect(second.volumeCount == 1)
         #expect(try await other.sync().isComplete)
-        #expect(scene.empty.read(.volume(scene.tresor, number: 1)) == nil)
-        #expect(scene.home.read(.volume(scene.tresor, number: 1)) == nil)
+        let volume = HomeObject.volume(scene.tresor, checkpoint: try #require(second.checkpoint), number: 0)
+        #expect(scene.empty.volumes == [volume] && scene.home.volumes == [volume])
     }
+
+    /// A checkpoint that a device only knows of takes nothing from it.
+    @Test func theVolumesOfAnEarlierCheckpointServeUntilTheNextOnesAreThere() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        _ = try await scene.records.compact()
+        let device = scene.device(scene.empty)
+        #expect(try await device.records(in: scene.tresor).sync().isComplete)
+        try await scene.put("a", "a3")
+        #expect(try await device.records(in: scene.tresor).sync().receivedCount == 1)
+        let second = try #require(try await scene.records.compact().checkpoint)
+        // The device reads the log alone, and the store is gone.
+        #expect(try await device.client.logs.state(of: scene.tresor).checkpoint == second)
+        scene.store.fail(by: .refusing(.store(.unreachable)), isLasting: true)
+        let records = device.records(in: scene.tresor)
+        #expect(try await scene.text("a", records) == "a3")
+        #expect(try await scene.text("b", records) == "b2")
+        #expect(try await records.get("b").vouchedBy == scene.anna.user)
+        #expect(try await records.list(includingDeleted: true).isComplete)
+        try await records.put("b", "b3".utf8)
+        scene.store.heal()
+        let synced = try await records.sync()
+        #expect(synced.isComplete && synced.sentCount == 1)
+        let volume = HomeObject.volume(scene.tresor, checkpoint: second, number: 0)
+        #expect(scene.empty.volumes == [volume])
+        _ = try await scene.records.sync()
+        for reader in [records, scene.records] {
+            #expect(try await reader.versions(of: "b").map(\.content) == [Array("b3".utf8)])
+            #expect(try await scene.text("a", reader) == "a3")
+        }
+    }
+}
+
+extension MemoryHome {
+    fileprivate var volumes: [HomeObject] {
+        contents.keys.filter { if case .volume = $0.kind { true } else { false } }
+    }
+
+    fileprivate var hasVolumes: Bool { !volumes.isEmpty }
 }

@@ -240,10 +240,18 @@ extension RecordSimulation {
     }
 
     private func isKept(_ revision: UInt64, in home: MemoryHome) throws -> Bool {
-        // These packs are few and small: a part is one piece, and everything that is shown fits into one volume.
+        // These packs are few and small: a part is one piece, and everything that is shown fits into one volume, which
+        // stands for all entries before its checkpoint.
         let piece = HomeObject.records(tresor, part: PackFiles.part(of: revision))
         if try home.read(piece).map({ try KeptPacks($0).packs[revision] != nil }) == true { return true }
-        return home.read(.volume(tresor, number: 0)) != nil
+        let isInVolume = home.contents.keys.contains { object in
+            if case .volume(_, let checkpoint, _) = object.kind { revision < checkpoint } else { false }
+        }
+        if isInVolume { return true }
+        // Where versions only went, the head is announced, whatever it is.
+        let archive = Client(home: home, store: store) { 0 }.archive
+        guard let state = try archive.verifiedState(of: tresor) else { return false }
+        return try archive.entries(of: state, from: revision).first.map { try !Entry($0).isCommit } ?? false
     }
 }
 
