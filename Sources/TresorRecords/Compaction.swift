@@ -16,7 +16,7 @@ public struct CompactReport: Hashable, Sendable {
     public internal(set) var keptCount = 0
     /// The number of volumes that keep them.
     public internal(set) var volumeCount = 0
-    /// The number of packs, attachments and earlier volumes that the store was asked to delete.
+    /// The number of packs, attachments and earlier volumes that the store was asked to delete, or would be.
     public internal(set) var deletedCount = 0
     /// The members and waiting people who read from a later key on, and for whom packs stay: those who came first, by
     /// rising user id. They can open no volume.
@@ -53,11 +53,11 @@ struct Compaction: Sendable {
             }
             var report = CompactReport(tresor: tresor)
             let limit = limit(in: state, &report)
+            let unneeded = UnneededBlobs(session: session, view: view)
             if try await !hasGain(upto: limit, in: view) {
                 report.upto = state.floor
-                if isDryRun { return report }
                 do throws(TresorError) {
-                    report.deletedCount = try await UnneededBlobs(session: session, view: view).delete()
+                    report.deletedCount = try await unneeded.delete(isDryRun: isDryRun)
                     return report
                 } catch {
                     // Who has all packs puts a checkpoint in the place of one that does not hold.
@@ -66,8 +66,11 @@ struct Compaction: Sendable {
                 }
             }
             report.upto = limit
-            let volumes = try await volumes(upto: limit, of: view, &report)
-            if isDryRun { return report }
+            let (volumes, attachments) = try await volumes(upto: limit, of: view, isDryRun: isDryRun, &report)
+            if isDryRun {
+                report.deletedCount = try await unneeded.count(upto: limit, keeping: attachments)
+                return report
+            }
             guard let after = try await append(volumes, upto: limit, to: state, &report) else { continue }
             let present = try await records.view(at: after)
             report.deletedCount = try await UnneededBlobs(session: session, view: present).delete(isFirst: true)
@@ -124,14 +127,20 @@ struct Compaction: Sendable {
             .contains { $0.sequence <= limit && state.voidRule(of: $0) == nil }
     }
 
-    /// Seals every version up to an entry that no later one replaces.
+    /// Seals every version up to an entry that no later one replaces; for a dry run, only counts what it would seal.
+    ///
+    /// - Returns: the volumes, and the versions that are attachments.
     private func volumes(
-        upto limit: UInt64, of view: RecordView, _ report: inout CompactReport
-    ) async throws(TresorError) -> [[UInt8]] {
+        upto limit: UInt64, of view: RecordView, isDryRun: Bool, _ report: inout CompactReport
+    ) async throws(TresorError) -> (volumes: [[UInt8]], attachments: [Kept]) {
         let state = view.state
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         let time = client.clock()
-        let (count, volumes) = try await Cores.apart { () throws(TresorError) in
+        let (count, volumes, attachments) = try await Cores.apart { () throws(TresorError) in
+            func sealed(_ kept: [Kept]) throws(TresorError) -> [UInt8] {
+                if isDryRun { return [] }
+                return try Volume(of: kept).seal(with: keys, at: state, by: session.identity, time: time).bytes
+            }
             var versions: [(revision: UInt64, record: Name)] = []
             for name in view.table.names {
                 for head in view.table.heads(of: name) where head.revision <= limit {
@@ -140,24 +149,23 @@ struct Compaction: Sendable {
             }
             versions.sort { $0 < $1 }
             let packs = PackReader(client: client, tresor: tresor)
-            var volumes: [[UInt8]] = []
+            var (volumes, attachments): ([[UInt8]], [Kept]) = ([], [])
             var (next, byteCount) = ([Kept](), Volume.leastByteCount)
             for (revision, record) in versions {
                 let kept = Kept(sequence: revision, item: try view.item(of: record, at: revision, from: packs))
                 if byteCount + kept.byteCount > Volume.maximumByteCount {
-                    let volume = try Volume(of: next)
-                    volumes.append(try volume.seal(with: keys, at: state, by: session.identity, time: time).bytes)
+                    volumes.append(try sealed(next))
                     (next, byteCount) = ([], Volume.leastByteCount)
                 }
+                if case .attachment = kept.item.content { attachments.append(kept) }
                 next.append(kept)
                 byteCount += kept.byteCount
             }
-            let last = try Volume(of: next)
-            volumes.append(try last.seal(with: keys, at: state, by: session.identity, time: time).bytes)
-            return (versions.count, volumes)
+            volumes.append(try sealed(next))
+            return (versions.count, volumes, attachments)
         }
         (report.keptCount, report.volumeCount) = (count, volumes.count)
-        return volumes
+        return (volumes, attachments)
     }
 
     /// Appends the checkpoint with its volumes, and finds out whether it is in the log.

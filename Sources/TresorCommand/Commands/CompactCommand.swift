@@ -53,7 +53,7 @@ struct CompactCommand: SurfaceCommand {
                 hints: ["ask \(owner) to run: tresor compact -t \(Shell.word(tresor.tresor))"])
         }
         if dryRun { return try report(plan, title, summary.state, workplace) }
-        if plan.volumeCount > 0 || !unsent.isEmpty {
+        if plan.volumeCount > 0 || plan.deletedCount > 0 || !unsent.isEmpty {
             try workplace.confirm("the store loses what later versions replaced in \(title)", yes: yes)
         }
         let done = try await records.compact()
@@ -72,7 +72,8 @@ struct CompactCommand: SurfaceCommand {
             workplace.output.say(report.volumeCount > 0 ? "would keep \(kept)" : "nothing to gain in \(title)")
         }
         if report.deletedCount > 0 {
-            workplace.output.say("the store was asked to delete \(count(report.deletedCount, "object"))")
+            let deed = dryRun ? "would be" : "was"
+            workplace.output.say("the store \(deed) asked to delete \(count(report.deletedCount, "object"))")
         }
         if !report.waitingFor.isEmpty {
             let names = report.waitingFor.map { user in
@@ -81,7 +82,7 @@ struct CompactCommand: SurfaceCommand {
             let people = names.joined(separator: ", ")
             workplace.output.say(
                 "what came after entry \(report.upto) stays as it is for \(people), added with --from-now; "
-                    + "to end that, revoke \(people), and share again without it")
+                    + "to end that, revoke \(people); sharing again without it would also show what came before")
         }
         guard options.json else { return }
         var object: JSONObject = [

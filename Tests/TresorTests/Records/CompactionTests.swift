@@ -133,7 +133,20 @@ import TresorTesting
         let calls = scene.store.calls.count
         let report = try await scene.records.compact(isDryRun: true)
         #expect(report.checkpoint == nil && report.keptCount == 4 && report.volumeCount == 1)
+        #expect(report.deletedCount == 8)
         #expect(scene.store.calls.dropFirst(calls).allSatisfy { !$0.isWrite })
+    }
+
+    @Test func whatWentForAnEarlierCheckpointIsNotDeletedAgain() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        #expect(try await scene.records.compact().deletedCount == 8)
+        try await scene.put("a", "a3")
+        // One pack, and the volume of the first checkpoint.
+        #expect(try await scene.records.compact(isDryRun: true).deletedCount == 2)
+        let report = try await scene.records.compact()
+        #expect(report.deletedCount == 2)
+        #expect(try await scene.stored() == [try #require(report.checkpoint)])
     }
 
     @Test func whatIsUnsentIsSentAndKept() async throws {
@@ -156,6 +169,10 @@ import TresorTesting
             let faulty = FaultyStore(scene.store) { $0.name == failing ? fault : nil }
             let device = scene.device(scene.home, over: faulty)
             #expect(await failure { _ = try await device.records(in: scene.tresor).compact() } != nil)
+            if failing == "deleteBlobs", case .refusing = fault {
+                let plan = try await scene.records.compact(isDryRun: true)
+                #expect(plan.volumeCount == 0 && plan.deletedCount == 8)
+            }
             _ = try await scene.records.compact()
             #expect(try await scene.state().entryCount == before + 1)
             #expect(try await scene.stored() == [before])
