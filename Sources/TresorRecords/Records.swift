@@ -108,9 +108,11 @@ extension Records {
     ///
     /// - Parameter isDryRun: whether only to tell what would be done.
     /// - Returns: what was done. Without anything to gain, nothing is appended.
-    /// - Throws: ``TresorError/noAccess`` for anybody but an owner; ``TresorError/store(_:)`` while a pack is missing, and
-    ///   for a store that does not give the volumes, from which nothing is deleted; ``TresorError/altered`` for a
-    ///   checkpoint that is not what the packs say; the errors of ``sync()``, and what stands against sending.
+    /// - Throws: ``TresorError/noAccess`` for anybody but an owner; ``TresorError/store(_:)`` while a pack is missing, while
+    ///   the store has some of the packs for which somebody else's volumes stand here, and for a store that does not give
+    ///   the volumes, from which nothing is deleted; ``TresorError/unverified`` for volumes by a newer key than was
+    ///   compared; ``TresorError/altered`` for volumes that break a rule; the errors of ``sync()``, and what stands against
+    ///   sending. Where this home has all packs, a checkpoint that does not hold is made anew.
     @concurrent public func compact(isDryRun: Bool = false) async throws(TresorError) -> CompactReport {
         try await Compaction(records: self).run(isDryRun: isDryRun)
     }
