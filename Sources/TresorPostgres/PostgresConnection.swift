@@ -91,7 +91,7 @@
             guard isLimited else {
                 return try exchange(statements, on: connection, beginning: beginning, committing: committing)
             }
-            watch.begin(on: PQsocket(connection))
+            try watch.begin(on: PQsocket(connection))
             do throws(PostgresFailure) {
                 let results = try exchange(statements, on: connection, beginning: beginning, committing: committing)
                 _ = watch.end()
@@ -248,7 +248,10 @@
                     throw .refused(.store(.readOnly))
                 }
             }
-            watch.begin(on: PQsocket(connection))
+            do throws(PostgresFailure) { try watch.begin(on: PQsocket(connection)) } catch {
+                PQfinish(connection)
+                throw error
+            }
             let answer = PQexec(connection, settings)
             _ = watch.end()
             defer { PQclear(answer) }

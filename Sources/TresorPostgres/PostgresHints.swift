@@ -138,7 +138,7 @@
         private func notify(_ hints: ArraySlice<[UInt8]>, on connection: OpaquePointer) -> Bool {
             let payload = hints.map(Self.hexadecimal).joined(separator: ",")
             // The payload is hexadecimal digits and commas.
-            watch.begin(on: PQsocket(connection))
+            guard (try? watch.begin(on: PQsocket(connection))) != nil else { return false }
             let answer = PQexec(connection, "NOTIFY tresor, '\(payload)'")
             _ = watch.end()
             defer { PQclear(answer) }

@@ -29,7 +29,13 @@
 
         /// Begins a wait. It has a descriptor of its own: libpq closes its socket when the connection breaks, and the
         /// number may then be somebody else's.
-        func begin(on socket: Int32) { wait.withLock { $0 = Wait(socket: dup(socket), start: .now) } }
+        ///
+        /// - Throws: ``PostgresFailure/broken`` where the process has no descriptor left: nothing would end the wait.
+        func begin(on socket: Int32) throws(PostgresFailure) {
+            let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
+            guard copy >= 0 else { throw .broken }
+            wait.withLock { $0 = Wait(socket: copy, start: .now) }
+        }
 
         /// Ends the wait.
         ///
@@ -47,8 +53,7 @@
         func endWait(begunBefore time: ContinuousClock.Instant) {
             wait.withLock { wait in
                 guard let late = wait, late.start < time, !late.isEnded else { return }
-                wait?.isEnded = true
-                _ = shutdown(late.socket, Int32(SHUT_RDWR))
+                wait?.isEnded = shutdown(late.socket, Int32(SHUT_RDWR)) == 0
             }
         }
     }

@@ -31,7 +31,7 @@ struct UnneededBlobs: Sendable {
     /// the volumes, and if they are what the packs say.
     ///
     /// - Parameters:
-    ///   - isFirst: whether the store has them all; else those before the last one are gone where it lacks that.
+    ///   - isFirst: whether nothing was deleted for this checkpoint yet. Otherwise, a store that lacks the last one lacks all.
     ///   - isDryRun: whether only to count them.
     /// - Returns: the number of blobs that the store was asked to delete, or would be.
     /// - Throws: ``TresorError/store(_:)`` for a store that lacks a volume; ``TresorError/altered`` for volumes that are not

@@ -48,7 +48,7 @@
             let before = ContinuousClock.now
             let later = before + .seconds(600)
             watch.endWait(begunBefore: later)
-            watch.begin(on: pair.socket)
+            try watch.begin(on: pair.socket)
             watch.endWait(begunBefore: before)
             #expect(pair.isOpen)
             watch.endWait(begunBefore: later)
@@ -59,7 +59,7 @@
 
         @Test func whatHasEndedIsLeftAlone() throws {
             let (watch, pair) = (PostgresWatch(), try Pair())
-            watch.begin(on: pair.socket)
+            try watch.begin(on: pair.socket)
             #expect(!watch.end())
             watch.endWait(begunBefore: .now + .seconds(600))
             #expect(pair.isOpen)
@@ -68,7 +68,7 @@
         /// The number of a socket that libpq has closed may be that of another one by now.
         @Test func aSocketThatWasClosedIsNobodyElses() throws {
             let (watch, pair) = (PostgresWatch(), try Pair())
-            watch.begin(on: pair.socket)
+            try watch.begin(on: pair.socket)
             pair.closeOwn()
             #expect(pair.isOpen)
             watch.endWait(begunBefore: .now + .seconds(600))

@@ -15,8 +15,8 @@ struct CompactCommand: SurfaceCommand {
             discussion: """
                 Sends what is unsent first. Keeps every version that no later one replaced, under the current key, and \
                 asks the store to delete everything else: a new device then reads little, and earlier keys open nothing \
-                of it. Such a device takes your word for who wrote what. Nothing goes that somebody reads who was added \
-                with --from-now. If it is interrupted, run it again.
+                of it. Such a device takes your word for who wrote what. A person added with --from-now goes on \
+                reading what they could. If it is interrupted, run it again.
                 """,
             classes: [.identity, .write], further: [.waiting], examples: ["tresor compact -t interventions --yes"])
     }
@@ -68,8 +68,12 @@ struct CompactCommand: SurfaceCommand {
         let kept = "\(count(report.keptCount, "version")) of \(title) in \(count(report.volumeCount, "volume"))"
         if let checkpoint = report.checkpoint {
             workplace.output.say("kept \(kept), at entry \(checkpoint)")
+        } else if report.volumeCount > 0 {
+            workplace.output.say("would keep \(kept)")
+        } else if report.deletedCount == 0 {
+            workplace.output.say("nothing to gain in \(title)")
         } else {
-            workplace.output.say(report.volumeCount > 0 ? "would keep \(kept)" : "nothing to gain in \(title)")
+            workplace.output.say("an earlier compact of \(title) was not finished")
         }
         if report.deletedCount > 0 {
             let deed = dryRun ? "would be" : "was"

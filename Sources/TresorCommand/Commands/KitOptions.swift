@@ -106,11 +106,17 @@ struct KitOptions: ParsableArguments, Sendable {
     private func takeBack(_ locator: Hash256, _ workplace: CommandContext) async {
         let (client, output) = (workplace.client, workplace.output)
         let shown = kit.map { "the recovery kit in \(DisplayText.quoted($0))" } ?? "the recovery kit that was shown"
-        guard let lock = try? client.home.slotLock() else {
-            return output.say("another command changes the kit of this home: \(shown) stays")
-        }
+        let stays = "\(shown) stays; it may not be valid: run the command again with it, or destroy it"
+        let lock: SlotLock
+        do throws(TresorError) {
+            guard let free = try client.home.slotLock() else {
+                return output.say("another command changes the kit of this home: \(shown) stays")
+            }
+            lock = free
+        } catch { return output.say(stays) }
         try? await client.uninterrupted { () async throws(TresorError) in try await client.cleanup.finishLocked() }
-        guard let file = try? client.identityFileBlocking(), file.kitLocator != locator else { return }
+        guard let file = try? client.identityFileBlocking() else { return output.say(stays) }
+        guard file.kitLocator != locator else { return }
         let isDead = (try? client.recovery.isPreparedBlocking(at: locator)) == false
         let isRemoved = kit.map { (try? Self.read($0).locator()) == locator && unlink($0) == 0 } ?? false
         output.say(
