@@ -60,7 +60,7 @@ enum RecordOperations {
         let scene = try RecordScene(input)
         let kept = try scene.kept()
         let packs = scene.items.filter { $0.key < scene.state.checkpoint }
-        try RecordTable.comparePacks(kept, upto: scene.state.floor, with: packs)
+        try RecordTable.comparePacks(kept, upto: scene.state.floor, commits: packs.keys.sorted()) { packs[$0] ?? [] }
         return try fields(of: kept)
     }
 

@@ -25,6 +25,24 @@ public struct CompactReport: Hashable, Sendable {
     init(tresor: TresorID) { self.tresor = tresor }
 }
 
+/// A compaction that was decided on, and that nothing was changed for.
+package struct CompactionPlan: Sendable {
+    /// What is left to do.
+    fileprivate enum Step: Sendable {
+        /// Append a checkpoint with these volumes, sealed, and delete what they replace.
+        case seal([[UInt8]])
+        /// Delete what the newest checkpoint replaced. Its volumes are proved.
+        case finish([Hash256])
+    }
+
+    /// What would be done.
+    package let report: CompactReport
+    fileprivate let unneeded: UnneededBlobs
+    fileprivate let step: Step
+
+    fileprivate var view: RecordView { unneeded.view }
+}
+
 /// Makes a checkpoint, and deletes the packs for which it stands (SPEC §19.5, §19.7).
 struct Compaction: Sendable {
     /// The number of attempts while others are faster.
@@ -36,47 +54,54 @@ struct Compaction: Sendable {
     private var client: Client { session.client }
     private var tresor: TresorID { records.tresor }
 
-    func run(isDryRun: Bool) async throws(TresorError) -> CompactReport {
+    /// Decides what a compaction does. Neither the log nor the store's objects change.
+    func plan() async throws(TresorError) -> CompactionPlan {
         try checkOwner(try await client.logs.state(of: tresor))
         for _ in 0..<Self.attemptCount {
-            let synced = isDryRun ? try await records.pull() : try await records.sync()
-            guard !synced.isGone else { throw .noAccess }
-            if let held = synced.held { throw held }
-            let state =
-                isDryRun ? try await client.logs.state(of: tresor) : try await session.files.writableState(of: tresor)
-            try checkOwner(state)
-            let view = try await trustedView(at: state)
-            guard view.table.isComplete else {
-                // Others may have committed since the sync.
-                guard state.head.sequence > synced.head else { throw .store(.withheld) }
-                continue
-            }
-            var report = CompactReport(tresor: tresor)
-            let limit = limit(in: state, &report)
-            let unneeded = UnneededBlobs(session: session, view: view)
-            if try await !hasGain(upto: limit, in: view) {
-                report.upto = state.floor
-                do throws(TresorError) {
-                    report.deletedCount = try await unneeded.delete(isDryRun: isDryRun)
-                    return report
-                } catch {
-                    // Who has all packs puts a checkpoint in the place of one that does not hold.
-                    let isRepairable = error == .altered || error == .store(.withheld)
-                    guard isRepairable, view.volumes == nil, limit > state.floor else { throw error }
-                }
-            }
-            report.upto = limit
-            let (volumes, attachments) = try await volumes(upto: limit, of: view, isDryRun: isDryRun, &report)
-            if isDryRun {
-                report.deletedCount = try await unneeded.count(upto: limit, keeping: attachments)
-                return report
-            }
-            guard let after = try await append(volumes, upto: limit, to: state, &report) else { continue }
-            let present = try await records.view(at: after)
-            report.deletedCount = try await UnneededBlobs(session: session, view: present).delete(isFirst: true)
-            return report
+            let head = try checked(try await records.pull())
+            let state = try await client.logs.state(of: tresor)
+            if let plan = try await plan(at: state, synced: head) { return plan }
         }
         throw .busy
+    }
+
+    /// Carries a plan out, or makes one and carries it out.
+    ///
+    /// What was planned to be deleted is deleted as it was planned. A checkpoint is planned again where something is
+    /// unsent, or where the log has grown.
+    func run(_ planned: CompactionPlan? = nil) async throws(TresorError) -> CompactReport {
+        let isUnsent = try await !records.unsent().isEmpty
+        if let planned, !isUnsent, case .finish(let blobs) = planned.step { return try await finish(planned, blobs) }
+        var plan = planned
+        var isSynced = planned != nil && !isUnsent
+        if planned == nil { try checkOwner(try await client.logs.state(of: tresor)) }
+        for _ in 0..<Self.attemptCount {
+            let head = isSynced ? nil : try checked(try await records.sync())
+            isSynced = false
+            let state = try await session.files.writableState(of: tresor)
+            if plan?.view.state.head != state.head { plan = try await self.plan(at: state, synced: head) }
+            guard let decided = plan else { continue }
+            switch decided.step {
+            case .finish(let blobs): return try await finish(decided, blobs)
+            case .seal(let volumes):
+                var report = decided.report
+                guard let after = try await append(volumes, to: state, &report) else { continue }
+                let view = try await earliestView(at: after)
+                let unneeded = UnneededBlobs(session: session, view: view, entries: try await entries(of: after))
+                let blobs = try await unneeded.proved(restoring: true)
+                try await unneeded.delete(blobs)
+                report.deletedCount = blobs.count
+                return report
+            }
+        }
+        throw .busy
+    }
+
+    /// The head up to which a sync went, which met nothing that stands against a compaction.
+    private func checked(_ synced: SyncReport) throws(TresorError) -> UInt64 {
+        guard !synced.isGone else { throw .noAccess }
+        if let held = synced.held { throw held }
+        return synced.head
     }
 
     private func checkOwner(_ state: LogState) throws(TresorError) {
@@ -84,27 +109,77 @@ struct Compaction: Sendable {
         guard state.members[session.user]?.role == .owner else { throw .noAccess }
     }
 
-    /// Reads the records from what may be sealed anew: from packs while the store has them, and not from another owner's
-    /// word for them.
-    private func trustedView(at state: LogState) async throws(TresorError) -> RecordView {
-        var view = try await records.view(at: state)
-        guard view.volumes != nil, try await UnneededBlobs(session: session, view: view).areThere() else {
-            try checkVoucher(of: view)
-            return view
+    /// Decides what to do at a state.
+    ///
+    /// - Parameter head: the head of the last sync; `nil` for that of the last plan.
+    /// - Returns: `nil` where others have committed since the sync.
+    private func plan(at state: LogState, synced head: UInt64?) async throws(TresorError) -> CompactionPlan? {
+        try checkOwner(state)
+        let entries = try await entries(of: state)
+        let view = try await trustedView(at: state, entries)
+        guard view.table.isComplete else {
+            guard head.map({ state.head.sequence > $0 }) ?? true else { throw .store(.withheld) }
+            return nil
         }
-        try await RecordPull(session: session, state: state).fetchPacks(upto: state.floor)
-        records.cache.view = nil
-        view = try await records.view(at: state)
-        let isForeign = [view.volumes?.checkpoint, view.checkpoint].contains { $0?.entry.author != session.user }
-        guard view.volumes == nil || !isForeign else { throw .store(.withheld) }
-        try checkVoucher(of: view)
+        var report = CompactReport(tresor: tresor)
+        let limit = limit(in: state, &report)
+        let unneeded = UnneededBlobs(session: session, view: view, entries: entries)
+        if try await !hasGain(upto: limit, in: view) {
+            report.upto = state.floor
+            do throws(TresorError) {
+                let blobs = try await unneeded.proved()
+                if try await unneeded.isThere(blobs.last) { report.deletedCount = blobs.count }
+                return CompactionPlan(report: report, unneeded: unneeded, step: .finish(blobs))
+            } catch {
+                // A new checkpoint takes the place of one that does not hold, if this home can tell.
+                let isRepairable = error == .altered || error == .store(.withheld)
+                guard isRepairable, !view.isByNewestVolumes, limit > state.floor else { throw error }
+            }
+        }
+        report.upto = limit
+        let (volumes, attachments) = try await volumes(upto: limit, of: view, &report)
+        report.deletedCount = try await unneeded.blobs(upto: limit, keeping: attachments).count
+        return CompactionPlan(report: report, unneeded: unneeded, step: .seal(volumes))
+    }
+
+    /// Deletes what was planned.
+    private func finish(_ plan: CompactionPlan, _ blobs: [Hash256]) async throws(TresorError) -> CompactReport {
+        guard let checkpoint = plan.view.checkpoint else { return plan.report }
+        _ = try await VolumeFiles(client: client, tresor: tresor).restore(checkpoint)
+        // If the store lacks the last one, its bytes may still lie in the store's files: the last deletion may have ended
+        // with `busy`.
+        try await plan.unneeded.delete(plan.report.deletedCount > 0 ? blobs : blobs.suffix(1))
+        return plan.report
+    }
+
+    /// Reads the records by what tells most: by packs while the store has them, and else by the volumes of the earliest
+    /// checkpoint that will do.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` while the store has some of the packs for which another owner's volumes stand,
+    ///   since nobody could compare them any more; ``TresorError/unverified`` for volumes by a newer key than was compared.
+    private func trustedView(at state: LogState, _ entries: [Entry]) async throws(TresorError) -> RecordView {
+        let known = try await records.view(at: state)
+        guard known.volumes != nil else { return known }
+        let unneeded = UnneededBlobs(session: session, view: known, entries: entries)
+        if try await unneeded.hasPacks(upto: state.floor) {
+            try await RecordPull(session: session, state: state).fetchReplaced(known.checkpoints)
+        }
+        let view = try await earliestView(at: state)
+        guard let base = view.volumes?.checkpoint else { return view }
+        try client.trust.authorTrust(of: base.entry.author, generation: base.entry.generation, in: state)
+        guard try await base.entry.author == session.user || !unneeded.hasPacks(upto: base.body.upto) else {
+            throw .store(.withheld)
+        }
         return view
     }
 
-    /// Checks the author of the volumes that stand for packs, as for reading them.
-    private func checkVoucher(of view: RecordView) throws(TresorError) {
-        guard let entry = view.volumes?.checkpoint.entry else { return }
-        try client.trust.authorTrust(of: entry.author, generation: entry.generation, in: view.state)
+    /// Reads the commits and checkpoints of a state.
+    private func entries(of state: LogState) async throws(TresorError) -> [Entry] {
+        try await CommitReader(client: client).entries(of: state, from: 0) { $0.isCommit || $0.isCheckpoint }
+    }
+
+    private func earliestView(at state: LogState) async throws(TresorError) -> RecordView {
+        try await RecordView.read(at: state, from: nil, by: .earliest, of: session)
     }
 
     /// The last entry for which a checkpoint may stand (R42), and for whom it stands for no more.
@@ -127,19 +202,18 @@ struct Compaction: Sendable {
             .contains { $0.sequence <= limit && state.voidRule(of: $0) == nil }
     }
 
-    /// Seals every version up to an entry that no later one replaces; for a dry run, only counts what it would seal.
+    /// Seals every version up to an entry that no later one replaces.
     ///
     /// - Returns: the volumes, and the versions that are attachments.
     private func volumes(
-        upto limit: UInt64, of view: RecordView, isDryRun: Bool, _ report: inout CompactReport
+        upto limit: UInt64, of view: RecordView, _ report: inout CompactReport
     ) async throws(TresorError) -> (volumes: [[UInt8]], attachments: [Kept]) {
         let state = view.state
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         let time = client.clock()
         let (count, volumes, attachments) = try await Cores.apart { () throws(TresorError) in
             func sealed(_ kept: [Kept]) throws(TresorError) -> [UInt8] {
-                if isDryRun { return [] }
-                return try Volume(of: kept).seal(with: keys, at: state, by: session.identity, time: time).bytes
+                try Volume(of: kept).seal(with: keys, at: state, by: session.identity, time: time).bytes
             }
             var versions: [(revision: UInt64, record: Name)] = []
             for name in view.table.names {
@@ -168,11 +242,11 @@ struct Compaction: Sendable {
         return (volumes, attachments)
     }
 
-    /// Appends the checkpoint with its volumes, and finds out whether it is in the log.
+    /// Appends the checkpoint of a report with its volumes, and finds out whether it is in the log.
     ///
     /// - Returns: the state with it; `nil` where another entry came first.
     private func append(
-        _ volumes: [[UInt8]], upto limit: UInt64, to state: LogState, _ report: inout CompactReport
+        _ volumes: [[UInt8]], to state: LogState, _ report: inout CompactReport
     ) async throws(TresorError) -> LogState? {
         var blobs: [StoredBlob] = []
         for volume in volumes {
@@ -180,9 +254,10 @@ struct Compaction: Sendable {
             blobs.append(StoredBlob(hash: blob.hash, size: blob.size, bytes: volume))
         }
         let named = blobs.map { Blob(hash: $0.hash, size: $0.size) }
+        let body = CheckpointBody(upto: report.upto, epoch: state.epoch, volumes: named)
         let entry = try Entry(
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: session.identity,
-            time: client.clock(), body: .checkpoint(CheckpointBody(upto: limit, epoch: state.epoch, volumes: named)))
+            time: client.clock(), body: .checkpoint(body))
         var fold = Fold(state: state)
         try fold.apply(entry.bytes)
         guard fold.voidRule == nil else { throw .noAccess }

@@ -24,13 +24,21 @@ struct RecordView: Sendable {
     /// Whether the home had all volumes of the newest checkpoint where they are needed and not read.
     private var hadVolumes = false
 
+    /// Which volumes stand for packs that the home lacks.
+    enum Base {
+        /// Those of the newest checkpoint; while the home lacks some of these, those of the one before that it has whole.
+        case newest
+        /// Those of the earliest checkpoint with which nothing is missing: with them, later volumes can be compared.
+        case earliest
+    }
+
     /// Reads the view of a state.
     ///
     /// - Parameter known: a view of an earlier state of this log, or of the same, for the same person. Of its packs only
     ///   those are opened that were missing.
     /// - Throws: the errors of the home, and of the store where the home lacks an entry.
     static func read(
-        at state: LogState, from known: RecordView?, of session: Session
+        at state: LogState, from known: RecordView?, by base: Base = .newest, of session: Session
     ) async throws(TresorError) -> RecordView {
         let member = state.members[session.user]
         let known = known.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
@@ -44,7 +52,7 @@ struct RecordView: Sendable {
         var volumeKeys: [UInt64: Result<EpochKeys, TresorError>] = [:]
         var readable: [Checkpoint] = []
         if known == nil, member?.history == .all {
-            readable = try await Self.readable(checkpoints, session.client)
+            readable = try await Self.readable(checkpoints, by: base, session.client)
             for checkpoint in readable { volumeKeys[checkpoint.body.epoch] = await Self.keys(of: checkpoint, session) }
         }
         return try await Cores.apart { [volumeKeys, readable] () throws(TresorError) in
@@ -76,10 +84,10 @@ struct RecordView: Sendable {
                 (table, volumes) = (known.table, known.volumes)
                 for entry in late + entries { table.take(open(entry), at: entry.sequence) }
             } else {
-                (table, volumes) = read(by: checkpoints.last)
-                if table.missingVolume != nil, readable.count > 1 {
-                    let earlier = read(by: readable[0])
-                    if earlier.table.isComplete { (table, volumes) = earlier }
+                (table, volumes) = read(by: readable.first ?? checkpoints.last)
+                for checkpoint in readable.dropFirst() where !table.isComplete {
+                    let next = read(by: checkpoint)
+                    if next.table.isComplete { (table, volumes) = next }
                 }
             }
             let used = table.revisions
@@ -92,18 +100,27 @@ struct RecordView: Sendable {
         }
     }
 
-    /// The checkpoints by whose volumes records can be read: the newest one, and before it the newest of the earlier ones
-    /// whose volumes the home has whole.
+    /// The checkpoints by whose volumes records can be read, the preferred one first.
     private static func readable(
-        _ checkpoints: [Checkpoint], _ client: Client
+        _ checkpoints: [Checkpoint], by base: Base, _ client: Client
     ) async throws(TresorError) -> [Checkpoint] {
         guard let newest = checkpoints.last else { return [] }
         return try await Cores.apart { () throws(TresorError) in
             let files = VolumeFiles(client: client, tresor: newest.entry.tresor)
-            for checkpoint in checkpoints.dropLast().reversed() where try files.lacking(of: checkpoint).isEmpty {
-                return [checkpoint, newest]
+            func isWhole(_ checkpoint: Checkpoint) throws(TresorError) -> Bool {
+                try files.lacking(of: checkpoint).isEmpty
             }
-            return [newest]
+            var whole: [Checkpoint] = []
+            switch base {
+            case .newest:
+                for checkpoint in checkpoints.dropLast().reversed() where try isWhole(checkpoint) {
+                    return [newest, checkpoint]
+                }
+                return [newest]
+            case .earliest:
+                for checkpoint in checkpoints.dropLast() where try isWhole(checkpoint) { whole.append(checkpoint) }
+                return whole + [newest]
+            }
         }
     }
 
@@ -148,9 +165,12 @@ struct RecordView: Sendable {
 
     /// Whether the volumes of the newest checkpoint are needed and not read.
     var isBehind: Bool {
-        if table.missingVolume != nil { return true }
-        guard let volumes else { return false }
-        return volumes.checkpoint.entry.sequence != checkpoint?.entry.sequence
+        table.missingVolume != nil || volumes != nil && !isByNewestVolumes
+    }
+
+    /// Whether the volumes of the newest checkpoint stand for packs.
+    var isByNewestVolumes: Bool {
+        volumes.map { $0.checkpoint.entry.sequence == checkpoint?.entry.sequence } ?? false
     }
 
     /// The commits whose packs are missing, in order.

@@ -11,59 +11,43 @@ struct UnneededBlobs: Sendable {
 
     let session: Session
     let view: RecordView
+    /// The commits and checkpoints of the log, in order.
+    let entries: [Entry]
 
     private var client: Client { session.client }
     private var state: LogState { view.state }
 
-    /// Whether the store still has packs up to the floor. They are deleted in order, so the last one tells.
-    func areThere() async throws(TresorError) -> Bool {
-        try await isThere(lastPack(of: try await entries(), upto: state.floor))
+    /// Whether the store still has packs up to an entry. They are deleted in order, so the last one tells.
+    func hasPacks(upto last: UInt64) async throws(TresorError) -> Bool {
+        try await isThere(lastPack(upto: last))
     }
 
-    /// The number of blobs that nobody would need with a checkpoint up to an entry, as far as the store may have them.
+    /// Finds the packs and earlier volumes up to the floor, and the attachments that no kept item names, if the newest
+    /// checkpoint stands for them: home and store give its volumes, and these are what the packs say.
     ///
-    /// - Parameter kept: at least all attachments that it would keep.
-    func count(upto last: UInt64, keeping kept: [Kept]) async throws(TresorError) -> Int {
-        try await blobs(of: try await entries(), upto: last, keeping: kept).count
-    }
-
-    /// Deletes packs and earlier volumes up to the floor, and the attachments that no kept item names: once the store gives
-    /// the volumes, and if they are what the packs say.
-    ///
-    /// - Parameters:
-    ///   - isFirst: whether nothing was deleted for this checkpoint yet. Otherwise, a store that lacks the last one lacks all.
-    ///   - isDryRun: whether only to count them.
-    /// - Returns: the number of blobs that the store was asked to delete, or would be.
-    /// - Throws: ``TresorError/store(_:)`` for a store that lacks a volume; ``TresorError/altered`` for volumes that are not
-    ///   what the packs say. Nothing is deleted then.
-    func delete(isFirst: Bool = false, isDryRun: Bool = false) async throws(TresorError) -> Int {
-        guard let checkpoint = view.checkpoint else { return 0 }
-        let entries = try await entries()
+    /// - Parameter restoring: whether to put the volumes that the store lacks.
+    /// - Returns: them all, the pack of the newest commit last; without those that went for an earlier checkpoint.
+    /// - Throws: ``TresorError/store(_:)`` for a volume that neither has; ``TresorError/altered`` for volumes that are not
+    ///   what the packs say.
+    func proved(restoring: Bool = false) async throws(TresorError) -> [Hash256] {
+        guard let checkpoint = view.checkpoint else { return [] }
         let proof = VolumeProof(session: session, view: view, checkpoint: checkpoint)
-        let going = try await blobs(
-            of: entries, upto: state.floor, keeping: try await proof.kept(entries, restoring: !isDryRun))
-        guard let last = going.last else { return 0 }
-        let isThere = try await isFirst ? true : self.isThere(last)
-        if isDryRun { return isThere ? going.count : 0 }
+        return try await blobs(upto: state.floor, keeping: try await proof.kept(entries, restoring: restoring))
+    }
+
+    /// Deletes blobs, and the home's volumes of earlier checkpoints before them.
+    func delete(_ blobs: [Hash256]) async throws(TresorError) {
+        guard !blobs.isEmpty else { return }
         try await VolumeFiles(client: client, tresor: state.tresor).forget(view.checkpoints.dropLast())
-        if !isThere {
-            // Its bytes may still lie in the store's files, if the last deletion ended with `busy`.
-            try await client.store.deleteBlobs([last], in: state.tresor)
-            return 0
-        }
-        for start in stride(from: 0, to: going.count, by: Self.batchCount) {
+        for start in stride(from: 0, to: blobs.count, by: Self.batchCount) {
             try Cancellation.check()
-            let next = Array(going[start..<min(start + Self.batchCount, going.count)])
+            let next = Array(blobs[start..<min(start + Self.batchCount, blobs.count)])
             try await client.store.deleteBlobs(next, in: state.tresor)
         }
-        return going.count
     }
 
-    private func entries() async throws(TresorError) -> [Entry] {
-        try await CommitReader(client: client).entries(of: state, from: 0) { $0.isCommit || $0.isCheckpoint }
-    }
-
-    private func isThere(_ blob: Hash256?) async throws(TresorError) -> Bool {
+    /// Whether the store has a blob.
+    func isThere(_ blob: Hash256?) async throws(TresorError) -> Bool {
         guard let blob else { return false }
         return try await client.store.blob(blob, part: 0, in: state.tresor) != nil
     }
@@ -71,17 +55,18 @@ struct UnneededBlobs: Sendable {
     private func hasPack(_ entry: Entry) -> Bool { entry.isCommit && state.voidRule(of: entry) == nil }
 
     /// The pack of the newest commit up to an entry.
-    private func lastPack(of entries: [Entry], upto last: UInt64) -> Hash256? {
+    private func lastPack(upto last: UInt64) -> Hash256? {
         let commit = entries.last { $0.sequence <= last && hasPack($0) }
         return (try? commit?.body)?.blobs.first?.hash
     }
 
-    /// Those that nobody needs, the pack of the newest commit last; without the packs that went for an earlier checkpoint.
-    private func blobs(
-        of entries: [Entry], upto last: UInt64, keeping kept: [Kept]
-    ) async throws(TresorError) -> [Hash256] {
+    /// Those that nobody would need with a checkpoint up to an entry, the pack of the newest commit last; without the packs
+    /// that went for an earlier checkpoint.
+    ///
+    /// - Parameter kept: at least all attachments that it keeps.
+    func blobs(upto last: UInt64, keeping kept: [Kept]) async throws(TresorError) -> [Hash256] {
         let former = view.checkpoints.last { $0.body.upto < last }?.body.upto ?? 0
-        let gone = try await isThere(lastPack(of: entries, upto: former)) ? 0 : former
+        let gone = try await isThere(lastPack(upto: former)) ? 0 : former
         var attachments: [UInt64: Set<Int>] = [:]
         for kept in kept {
             guard case .attachment(let place, _) = kept.item.content else { continue }
@@ -142,35 +127,54 @@ struct VolumeProof: Sendable {
         }
     }
 
-    /// Opens all volumes, and compares them with the packs if the home has those.
+    /// Opens all volumes, and compares them with the packs, or with what the view has in their place.
     ///
     /// - Parameters:
     ///   - entries: at least all with the type of a commit.
     ///   - read: reads the volume at a place.
     /// - Throws: the errors of ``Checkpoint/kept(with:commits:_:)``; ``TresorError/altered`` for volumes that are not what
-    ///   the packs say.
+    ///   the packs say; ``TresorError/store(_:)`` for a version that the volumes of the view have left out: only its pack
+    ///   could tell.
     func kept(
         _ entries: [Entry], _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
     ) async throws(TresorError) -> [Kept] {
         let keys = try await session.keyRing.keys(of: checkpoint.body.epoch, in: state)
+        let base = view.volumes?.checkpoint
+        let baseKeys: EpochKeys? =
+            if let base { try await session.keyRing.keys(of: base.body.epoch, in: state) } else { nil }
         return try await Cores.apart { () throws(TresorError) in
             var commits: [UInt64: Entry] = [:]
             for entry in entries where entry.isCommit { commits[entry.sequence] = entry }
             let kept = Array(try checkpoint.kept(with: keys, commits: commits, read).joined())
             let isMissing = view.table.missing.keys.contains { $0 < checkpoint.entry.sequence }
-            guard view.volumes == nil, !isMissing else { return kept }
+            guard !view.isByNewestVolumes, !isMissing else { return kept }
+            let floor = base?.body.upto ?? 0
+            var items: [UInt64: [Item]] = [:]
+            if let base, let baseKeys {
+                let files = VolumeFiles(client: client, tresor: state.tresor)
+                let volumes = try base.kept(with: baseKeys, commits: commits) { (place) throws(TresorError) in
+                    try files.volume(place, of: base)
+                }
+                for kept in volumes.joined() { items[kept.sequence, default: []].append(kept.item) }
+                let isKnown = kept.prefix { $0.sequence <= floor }.allSatisfy { kept in
+                    items[kept.sequence]?.contains { $0.record == kept.item.record } ?? false
+                }
+                guard isKnown else { throw .store(.withheld) }
+            }
+            let later = commits.keys.filter { $0 > floor && $0 < checkpoint.entry.sequence }
             let reader = PackReader(client: client, tresor: state.tresor)
-            var packs: [UInt64: [Item]] = [:]
-            for (sequence, entry) in commits.sorted(by: { $0.key < $1.key }) where sequence < checkpoint.entry.sequence
-            {
+            let known = items.keys.sorted() + later.sorted()
+            try RecordTable.comparePacks(kept, upto: checkpoint.body.upto, commits: known) {
+                (sequence) throws(TresorError) in
+                guard sequence > floor, let entry = commits[sequence] else { return items[sequence] ?? [] }
                 do throws(TresorError) {
-                    packs[sequence] = try view.items(of: entry, from: reader)
+                    return try view.items(of: entry, from: reader)
                 } catch {
                     // A void commit changes nothing.
                     guard error == .notFound else { throw error }
+                    return []
                 }
             }
-            try RecordTable.comparePacks(kept, upto: checkpoint.body.upto, with: packs)
             return kept
         }
     }

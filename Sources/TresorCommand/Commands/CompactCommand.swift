@@ -40,10 +40,10 @@ struct CompactCommand: SurfaceCommand {
         }
         let title = workplace.tresors.title(of: summary)
         let records = session.records(in: summary.tresor)
-        let plan: CompactReport
+        let plan: CompactionPlan
         let unsent: [String]
         do throws(TresorError) {
-            plan = try await records.compact(isDryRun: true)
+            plan = try await records.compactionPlan()
             unsent = try await records.unsent()
         } catch {
             guard error == .noAccess, let state = summary.state, state.members[session.user] != nil else { throw error }
@@ -52,11 +52,11 @@ struct CompactCommand: SurfaceCommand {
                 of: error, "only an owner can compact \(title)",
                 hints: ["ask \(owner) to run: tresor compact -t \(Shell.word(tresor.tresor))"])
         }
-        if dryRun { return try report(plan, title, summary.state, workplace) }
-        if plan.volumeCount > 0 || plan.deletedCount > 0 || !unsent.isEmpty {
+        if dryRun { return try report(plan.report, title, summary.state, workplace) }
+        if plan.report.volumeCount > 0 || plan.report.deletedCount > 0 || !unsent.isEmpty {
             try workplace.confirm("the store loses what later versions replaced in \(title)", yes: yes)
         }
-        let done = try await records.compact()
+        let done = try await records.compact(by: plan)
         await workplace.tresors.tell(session)
         try report(done, title, try session.client.archive.verifiedState(of: summary.tresor), workplace)
     }

@@ -200,23 +200,28 @@ extension RecordTable {
     /// - Parameters:
     ///   - kept: the items of all its volumes, in order.
     ///   - upto: the last entry that it stands for.
-    ///   - packs: the items of every commit before the checkpoint, by sequence number.
+    ///   - commits: the numbers of all commits before the checkpoint, in order.
+    ///   - items: gives the items of the pack of a commit.
     /// - Throws: ``TresorError/altered`` for an item that no pack has, a head that is not kept, and a replaced item
-    ///   without every later one of its record.
+    ///   without every later one of its record; the errors of `items`.
     package static func comparePacks(
-        _ kept: [Kept], upto: UInt64, with packs: [UInt64: [Item]]
+        _ kept: [Kept], upto: UInt64, commits: some Sequence<UInt64>, items: (UInt64) throws(TresorError) -> [Item]
     ) throws(TresorError) {
         var table = RecordTable()
         var history: [Name: [UInt64]] = [:]
-        for (sequence, items) in packs.sorted(by: { $0.key < $1.key }) {
+        var revisions: [Name: [UInt64]] = [:]
+        var rest = kept[...]
+        for sequence in commits {
+            let items = try items(sequence)
             table.take(.items(items), at: sequence)
             for item in items where sequence <= upto { history[item.record, default: []].append(sequence) }
+            while let next = rest.first, next.sequence <= sequence {
+                guard next.sequence == sequence, has(items, next.item) else { throw .altered }
+                revisions[next.item.record, default: []].append(sequence)
+                rest.removeFirst()
+            }
         }
-        var revisions: [Name: [UInt64]] = [:]
-        for kept in kept {
-            guard has(packs[kept.sequence] ?? [], kept.item) else { throw .altered }
-            revisions[kept.item.record, default: []].append(kept.sequence)
-        }
+        guard rest.isEmpty else { throw .altered }
         for (record, all) in history {
             let heads = Set(table.heads(of: record).map(\.revision).filter { $0 <= upto })
             let mine = Set(revisions[record] ?? [])

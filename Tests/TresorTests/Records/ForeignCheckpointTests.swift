@@ -58,13 +58,32 @@ import TresorTesting
         return try await checkpoint([Kept(sequence: revision, item: item)])
     }
 
+    private func entries() async throws -> [Entry] {
+        try await scene.store.entries(of: scene.tresor, from: 0, limit: 100).map { try Entry($0) }
+    }
+
+    /// The versions that no later one replaces, as a checkpoint keeps them.
+    private func current() async throws -> [Kept] {
+        _ = try await scene.records.sync()
+        let view = try await scene.records.view()
+        let packs = PackReader(client: scene.anna.client, tresor: scene.tresor)
+        var kept: [Kept] = []
+        for name in view.table.names {
+            for head in view.table.heads(of: name) {
+                let item = try view.item(of: name, at: head.revision, from: packs)
+                kept.append(Kept(sequence: head.revision, item: item))
+            }
+        }
+        return kept.sorted { ($0.sequence, $0.item.record) < ($1.sequence, $1.item.record) }
+    }
+
     @Test func A147_packsAreNotDeletedForAFalseCheckpoint() async throws {
         let records = scene.records
         let sequence = try await falseCheckpoint()
         let stored = try await scene.stored()
         _ = try await records.sync()
-        let unneeded = UnneededBlobs(session: scene.anna, view: try await records.view())
-        #expect(await failure { _ = try await unneeded.delete() } == .altered)
+        let unneeded = UnneededBlobs(session: scene.anna, view: try await records.view(), entries: try await entries())
+        #expect(await failure { _ = try await unneeded.proved() } == .altered)
         #expect(try await scene.stored() == stored)
         let found = try await records.check()
         #expect(found.checkpoint == sequence && found.checkpointError == .altered)
@@ -115,19 +134,80 @@ import TresorTesting
         #expect(try await scene.state().checkpoint == sequence)
     }
 
+    /// The packs went for the first checkpoint. The second one was never gone on with, and its owner does not come back.
+    @Test func A147_volumesOfAnEarlierCheckpointTellWhatLaterOnesShouldSay() async throws {
+        _ = try await scene.records.compact()
+        try await scene.put("e", "e1", by: scene.house)
+        let revision = try await scene.state().head.sequence
+        let sequence = try await checkpoint(try await current())
+        let before = try await scene.stored()
+        let device = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await device.sync().isComplete)
+        #expect(try await device.get("a").vouchedBy == scene.late.user)
+        // Nothing is left to gain; what the second one replaced goes.
+        let report = try await device.compact()
+        #expect(report.checkpoint == nil && report.deletedCount == before.count - 1)
+        #expect(before == [revision - 1, revision, sequence])
+        #expect(try await scene.stored() == [sequence])
+        #expect(try await scene.text("a", device) == "a2")
+        #expect(try await scene.text("e", device) == "e1")
+    }
+
+    @Test func A147_volumesThatDifferFromThoseOfAnEarlierCheckpointAreMadeAnew() async throws {
+        let first = try #require(try await scene.records.compact().checkpoint)
+        try await scene.put("e", "e1", by: scene.house)
+        var kept = try await current()
+        let place = try #require(kept.firstIndex { $0.item.record.text == "a" })
+        let item = Item(
+            record: kept[place].item.record, replaces: [], time: 5, content: .bytes(Array("false".utf8), type: .empty))
+        kept[place] = Kept(sequence: kept[place].sequence, item: item)
+        let sequence = try await checkpoint(kept)
+        let device = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await device.sync().isComplete)
+        #expect(try await scene.text("a", device) == "false")
+        #expect(try await device.compact().checkpoint == sequence + 1)
+        #expect(try await scene.text("a", device) == "a2")
+        #expect(try await scene.stored() == [sequence + 1] && first < sequence)
+    }
+
+    /// It had been replaced before the first checkpoint, says that one. Only its pack could tell.
+    @Test func A147_aVersionThatAnEarlierCheckpointLeftOutIsNoProof() async throws {
+        let first = try #require(try await current().first)
+        _ = try await scene.records.compact()
+        try await scene.put("e", "e1", by: scene.house)
+        let old = Kept(sequence: first.sequence - 1, item: first.item)
+        let sequence = try await checkpoint([old] + (try await current()))
+        let device = scene.device(scene.empty)
+        let records = device.records(in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        let known = try await records.view()
+        try await RecordPull(session: device, state: known.state).fetchReplaced(known.checkpoints)
+        let view = try await RecordView.read(at: known.state, from: nil, by: .earliest, of: device)
+        let unneeded = UnneededBlobs(session: device, view: view, entries: try await entries())
+        #expect(await failure { _ = try await unneeded.proved() } == .store(.withheld))
+        #expect(try await records.compact().checkpoint == sequence + 1)
+    }
+
+    /// The deletion for the second checkpoint had begun with the volumes of the first one.
+    @Test func A147_aDeletionThatBeganLeavesAnothersWordAlone() async throws {
+        _ = try await scene.records.compact()
+        try await scene.put("e", "e1", by: scene.house)
+        _ = try await checkpoint(try await current())
+        let first = try #require(try await scene.blobs().filter { $0.key > 10 }.min { $0.key < $1.key }?.value.first)
+        try await scene.store.deleteBlobs([first.hash], in: scene.tresor)
+        let stored = try await scene.stored()
+        let device = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(await failure { _ = try await device.compact() } == .store(.withheld))
+        #expect(try await scene.stored() == stored)
+        // Who has read the records before goes on.
+        _ = try await scene.records.compact()
+        #expect(try await scene.stored().count == 1)
+    }
+
     /// A pack that only later releases read makes the tresor incomplete, until a program that reads it made a checkpoint.
     @Test func aCheckpointStandsForAPackThatDoesNotOpenHere() async throws {
         let records = scene.records
-        _ = try await records.sync()
-        let view = try await records.view()
-        let packs = PackReader(client: scene.anna.client, tresor: scene.tresor)
-        var kept: [Kept] = []
-        for name in view.table.names {
-            for head in view.table.heads(of: name) {
-                let item = try view.item(of: name, at: head.revision, from: packs)
-                kept.append(Kept(sequence: head.revision, item: item))
-            }
-        }
+        let kept = try await current()
         let (house, time) = (scene.house, scene.world.clock.now)
         try await append(by: house) { state, keys in
             let pack = try FileSealer.sealFile(
@@ -137,7 +217,7 @@ import TresorTesting
         }
         #expect(try await records.sync().isComplete == false)
         #expect(await failure { _ = try await records.compact() } == .store(.withheld))
-        _ = try await checkpoint(kept.sorted { ($0.sequence, $0.item.record) < ($1.sequence, $1.item.record) })
+        _ = try await checkpoint(kept)
         #expect(try await records.sync().isComplete)
         #expect(try await records.get("a").vouchedBy == scene.late.user)
     }

@@ -145,7 +145,9 @@ import TresorCrypto
         let one = Kept(sequence: first, item: try #require(items[first]?.first))
         let two = Kept(sequence: second, item: try #require(items[second]?.first))
         func compared(_ kept: [Kept]) -> TresorError? {
-            error { try RecordTable.comparePacks(kept, upto: second, with: items) }
+            error {
+                try RecordTable.comparePacks(kept, upto: second, commits: items.keys.sorted()) { items[$0] ?? [] }
+            }
         }
         #expect(compared([two]) == nil && compared([one, two]) == nil)
         #expect(compared([]) == .altered && compared([one]) == .altered)

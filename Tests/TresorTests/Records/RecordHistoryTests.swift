@@ -166,7 +166,8 @@ private struct RecordHistory {
         #expect(isVoid == (book.state.floor == before))
         guard !isVoid else { return }
         do throws(TresorError) {
-            try RecordTable.comparePacks(kept, upto: upto, with: items.filter { $0.key < sequence })
+            let commits = items.keys.filter { $0 < sequence }.sorted()
+            try RecordTable.comparePacks(kept, upto: upto, commits: commits) { items[$0] ?? [] }
         } catch {
             guard flaw == .openVolumes, error == .altered else { throw error }
             tally["altered", default: 0] += 1

@@ -151,7 +151,7 @@ extension RealAttackTests {
             ]
             let items = try book.items()
             await RealAttackTests.expectReal(.altered, without: .keptItems) {
-                try RecordTable.comparePacks(kept, upto: sequence, with: items)
+                try RecordTable.comparePacks(kept, upto: sequence, commits: items.keys.sorted()) { items[$0] ?? [] }
                 return true
             }
         }
