@@ -25,28 +25,31 @@ public struct CompactReport: Hashable, Sendable {
     init(tresor: TresorID) { self.tresor = tresor }
 }
 
-/// A compaction that was decided on, and that nothing was changed for.
+/// A compaction that was decided on. Nothing was changed yet.
 package struct CompactionPlan: Sendable {
-    /// What is left to do.
-    fileprivate enum Step: Sendable {
-        /// Append a checkpoint with these volumes, sealed, and delete what they replace.
+    /// The next change.
+    enum Step: Sendable {
+        /// Append a checkpoint with these volumes, sealed.
         case seal([[UInt8]])
-        /// Delete what the newest checkpoint replaced. Its volumes are proved.
-        case finish([Hash256])
+        /// Delete these blobs, which the newest checkpoint replaced. Its volumes are proved.
+        case delete([Hash256], isShown: Bool)
     }
 
-    /// What would be done.
+    /// The report of a compaction that goes by this plan, as far as it is known before.
     package let report: CompactReport
-    fileprivate let unneeded: UnneededBlobs
-    fileprivate let step: Step
+    let view: RecordView
+    let step: Step
 
-    fileprivate var view: RecordView { unneeded.view }
+    /// Whether nothing is to be sealed, and nothing is left to be deleted.
+    package var isEmpty: Bool { report.volumeCount == 0 && report.deletedCount == 0 }
 }
 
 /// Makes a checkpoint, and deletes the packs for which it stands (SPEC §19.5, §19.7).
 struct Compaction: Sendable {
     /// The number of attempts while others are faster.
     private static let attemptCount = 16
+    /// The most blobs that are deleted at once.
+    private static let deletedAtOnce = 256
 
     let records: Records
 
@@ -54,7 +57,7 @@ struct Compaction: Sendable {
     private var client: Client { session.client }
     private var tresor: TresorID { records.tresor }
 
-    /// Decides what a compaction does. Neither the log nor the store's objects change.
+    /// Decides what a compaction does. Neither the log nor the store's blobs change.
     func plan() async throws(TresorError) -> CompactionPlan {
         try checkOwner(try await client.logs.state(of: tresor))
         for _ in 0..<Self.attemptCount {
@@ -65,39 +68,39 @@ struct Compaction: Sendable {
         throw .busy
     }
 
-    /// Carries a plan out, or makes one and carries it out.
+    /// Makes a checkpoint and deletes what it replaces.
     ///
-    /// What was planned to be deleted is deleted as it was planned. A checkpoint is planned again where something is
-    /// unsent, or where the log has grown.
+    /// - Parameter planned: a plan, which is carried out as it is. Another one is made where something is unsent, or
+    ///   where the log has grown; but in place of an empty one nothing is done.
     func run(_ planned: CompactionPlan? = nil) async throws(TresorError) -> CompactReport {
-        let isUnsent = try await !records.unsent().isEmpty
-        if let planned, !isUnsent, case .finish(let blobs) = planned.step { return try await finish(planned, blobs) }
-        var plan = planned
-        var isSynced = planned != nil && !isUnsent
-        if planned == nil { try checkOwner(try await client.logs.state(of: tresor)) }
+        try checkOwner(try await client.logs.state(of: tresor))
+        var plan = try await records.unsent().isEmpty ? planned : nil
+        var sealed: CompactReport?
         for _ in 0..<Self.attemptCount {
-            let head = isSynced ? nil : try checked(try await records.sync())
-            isSynced = false
+            let head = plan == nil ? try checked(try await records.sync()) : 0
             let state = try await session.files.writableState(of: tresor)
-            if plan?.view.state.head != state.head { plan = try await self.plan(at: state, synced: head) }
+            if let stale = plan, stale.view.state.head != state.head {
+                if stale.isEmpty { return stale.report }
+                plan = nil
+                continue
+            }
+            if plan == nil { plan = try await self.plan(at: state, synced: head, isSealed: sealed != nil) }
             guard let decided = plan else { continue }
+            plan = nil
+            var report = sealed ?? decided.report
             switch decided.step {
-            case .finish(let blobs): return try await finish(decided, blobs)
             case .seal(let volumes):
-                var report = decided.report
-                guard let after = try await append(volumes, to: state, &report) else { continue }
-                let view = try await earliestView(at: after)
-                let unneeded = UnneededBlobs(session: session, view: view, entries: try await entries(of: after))
-                let blobs = try await unneeded.proved(restoring: true)
-                try await unneeded.delete(blobs)
-                report.deletedCount = blobs.count
+                if try await append(volumes, to: state, &report) { sealed = report }
+            case .delete(let blobs, let isShown):
+                report.deletedCount = decided.report.deletedCount
+                try await delete(blobs, isShown: isShown, by: decided)
                 return report
             }
         }
         throw .busy
     }
 
-    /// The head up to which a sync went, which met nothing that stands against a compaction.
+    /// The head up to which a sync went that met nothing which stands against a compaction.
     private func checked(_ synced: SyncReport) throws(TresorError) -> UInt64 {
         guard !synced.isGone else { throw .noAccess }
         if let held = synced.held { throw held }
@@ -109,76 +112,91 @@ struct Compaction: Sendable {
         guard state.members[session.user]?.role == .owner else { throw .noAccess }
     }
 
-    /// Decides what to do at a state.
+    /// Decides what comes next at a state.
     ///
-    /// - Parameter head: the head of the last sync; `nil` for that of the last plan.
+    /// - Parameters:
+    ///   - head: the head of the last sync.
+    ///   - isSealed: whether this compaction has appended its checkpoint.
     /// - Returns: `nil` where others have committed since the sync.
-    private func plan(at state: LogState, synced head: UInt64?) async throws(TresorError) -> CompactionPlan? {
+    private func plan(
+        at state: LogState, synced head: UInt64, isSealed: Bool = false
+    ) async throws(TresorError) -> CompactionPlan? {
         try checkOwner(state)
-        let entries = try await entries(of: state)
+        let entries = try await CommitReader(client: client).entries(of: state, from: 0) {
+            $0.isCommit || $0.isCheckpoint
+        }
         let view = try await trustedView(at: state, entries)
         guard view.table.isComplete else {
-            guard head.map({ state.head.sequence > $0 }) ?? true else { throw .store(.withheld) }
+            guard state.head.sequence > head else { throw .store(.withheld) }
             return nil
         }
         var report = CompactReport(tresor: tresor)
         let limit = limit(in: state, &report)
         let unneeded = UnneededBlobs(session: session, view: view, entries: entries)
-        if try await !hasGain(upto: limit, in: view) {
+        if try await isSealed || !hasGain(upto: limit, in: view) {
             report.upto = state.floor
             do throws(TresorError) {
-                let blobs = try await unneeded.proved()
-                if try await unneeded.isThere(blobs.last) { report.deletedCount = blobs.count }
-                return CompactionPlan(report: report, unneeded: unneeded, step: .finish(blobs))
+                let (blobs, isShown) = try await unneeded.proved()
+                if try await isSealed || unneeded.isThere(blobs.last) { report.deletedCount = blobs.count }
+                return CompactionPlan(report: report, view: view, step: .delete(blobs, isShown: isShown))
             } catch {
-                // A new checkpoint takes the place of one that does not hold, if this home can tell.
+                // Who has all packs puts a checkpoint in the place of one that does not hold.
                 let isRepairable = error == .altered || error == .store(.withheld)
-                guard isRepairable, !view.isByNewestVolumes, limit > state.floor else { throw error }
+                guard isRepairable, !isSealed, view.volumes == nil, limit > state.floor else { throw error }
             }
         }
         report.upto = limit
         let (volumes, attachments) = try await volumes(upto: limit, of: view, &report)
         report.deletedCount = try await unneeded.blobs(upto: limit, keeping: attachments).count
-        return CompactionPlan(report: report, unneeded: unneeded, step: .seal(volumes))
+        return CompactionPlan(report: report, view: view, step: .seal(volumes))
     }
 
-    /// Deletes what was planned.
-    private func finish(_ plan: CompactionPlan, _ blobs: [Hash256]) async throws(TresorError) -> CompactReport {
-        guard let checkpoint = plan.view.checkpoint else { return plan.report }
-        _ = try await VolumeFiles(client: client, tresor: tresor).restore(checkpoint)
+    /// Deletes what a plan says.
+    private func delete(_ blobs: [Hash256], isShown: Bool, by plan: CompactionPlan) async throws(TresorError) {
+        guard let checkpoint = plan.view.checkpoint, !blobs.isEmpty else { return }
+        let files = VolumeFiles(client: client, tresor: tresor)
+        // What the home had before, the store may have lost since.
+        if !isShown { _ = try await files.restore(checkpoint) }
+        try await files.forget(plan.view.checkpoints.dropLast())
         // If the store lacks the last one, its bytes may still lie in the store's files: the last deletion may have ended
         // with `busy`.
-        try await plan.unneeded.delete(plan.report.deletedCount > 0 ? blobs : blobs.suffix(1))
-        return plan.report
+        let going = plan.report.deletedCount > 0 ? blobs[...] : blobs.suffix(1)
+        for start in stride(from: going.startIndex, to: going.endIndex, by: Self.deletedAtOnce) {
+            try Cancellation.check()
+            let next = going[start..<min(start + Self.deletedAtOnce, going.endIndex)]
+            try await client.store.deleteBlobs(Array(next), in: tresor)
+        }
     }
 
-    /// Reads the records by what tells most: by packs while the store has them, and else by the volumes of the earliest
-    /// checkpoint that will do.
+    /// Reads the records from what may be sealed anew: from packs while the store has them, from volumes of one's own, and
+    /// from another owner's volumes if nothing else could tell.
     ///
     /// - Throws: ``TresorError/store(_:)`` while the store has some of the packs for which another owner's volumes stand,
-    ///   since nobody could compare them any more; ``TresorError/unverified`` for volumes by a newer key than was compared.
+    ///   and for volumes that are not what earlier ones say; ``TresorError/unverified`` for volumes by a newer key than
+    ///   was compared.
     private func trustedView(at state: LogState, _ entries: [Entry]) async throws(TresorError) -> RecordView {
         let known = try await records.view(at: state)
-        guard known.volumes != nil else { return known }
-        let unneeded = UnneededBlobs(session: session, view: known, entries: entries)
-        if try await unneeded.hasPacks(upto: state.floor) {
+        guard let newest = known.checkpoint, known.volumes != nil else { return known }
+        if known.isByNewestVolumes, newest.entry.author == session.user { return known }
+        let packs = UnneededBlobs(session: session, view: known, entries: entries)
+        if try await packs.areThere(upto: state.floor) {
             try await RecordPull(session: session, state: state).fetchReplaced(known.checkpoints)
+            records.cache.view = nil
         }
-        let view = try await earliestView(at: state)
-        guard let base = view.volumes?.checkpoint else { return view }
-        try client.trust.authorTrust(of: base.entry.author, generation: base.entry.generation, in: state)
-        if base.entry.author == session.user { return view }
-        guard try await !unneeded.hasPacks(upto: base.body.upto) else { throw .store(.withheld) }
+        let view = try await RecordView.read(at: state, from: nil, by: .earliest, of: session)
+        guard let base = view.volumes?.checkpoint.entry else { return view }
+        try client.trust.authorTrust(of: base.author, generation: base.generation, in: state)
+        if base.author == session.user { return view }
+        guard try await !packs.areThere(upto: view.volumes?.checkpoint.body.upto ?? 0) else { throw .store(.withheld) }
+        // Of two that others made, none is believed against the other.
+        if !view.isByNewestVolumes, view.table.isComplete {
+            do throws(TresorError) {
+                _ = try await UnneededBlobs(session: session, view: view, entries: entries).proved()
+            } catch {
+                throw error == .altered ? .store(.withheld) : error
+            }
+        }
         return view
-    }
-
-    /// Reads the commits and checkpoints of a state.
-    private func entries(of state: LogState) async throws(TresorError) -> [Entry] {
-        try await CommitReader(client: client).entries(of: state, from: 0) { $0.isCommit || $0.isCheckpoint }
-    }
-
-    private func earliestView(at state: LogState) async throws(TresorError) -> RecordView {
-        try await RecordView.read(at: state, from: nil, by: .earliest, of: session)
     }
 
     /// The last entry for which a checkpoint may stand (R42), and for whom it stands for no more.
@@ -192,10 +210,12 @@ struct Compaction: Sendable {
         return newcomer - 1
     }
 
-    /// Whether a checkpoint would stand for more commits than the newest one, or seal them under a newer key.
+    /// Whether a checkpoint would stand for more commits than the newest one, seal them under a newer key, or take the place
+    /// of somebody else's while earlier volumes tell what it should say: once these are deleted, only one's own is left.
     private func hasGain(upto limit: UInt64, in view: RecordView) async throws(TresorError) -> Bool {
         let state = view.state
         guard limit > state.floor else { return false }
+        if view.isBehind { return true }
         if let checkpoint = view.checkpoint, checkpoint.body.epoch < state.epoch { return true }
         return try await CommitReader(client: client).commits(of: state, from: state.floor + 1)
             .contains { $0.sequence <= limit && state.voidRule(of: $0) == nil }
@@ -243,10 +263,10 @@ struct Compaction: Sendable {
 
     /// Appends the checkpoint of a report with its volumes, and finds out whether it is in the log.
     ///
-    /// - Returns: the state with it; `nil` where another entry came first.
+    /// - Returns: `false` where another entry came first.
     private func append(
         _ volumes: [[UInt8]], to state: LogState, _ report: inout CompactReport
-    ) async throws(TresorError) -> LogState? {
+    ) async throws(TresorError) -> Bool {
         var blobs: [StoredBlob] = []
         for volume in volumes {
             let blob = try Blob(of: volume)
@@ -269,7 +289,8 @@ struct Compaction: Sendable {
             try client.archive.proveWritable()
             return try await writer.send(entry, change, wraps: [])
         }
-        if after != nil { report.checkpoint = entry.sequence }
-        return after
+        guard after != nil else { return false }
+        report.checkpoint = entry.sequence
+        return true
     }
 }

@@ -42,8 +42,9 @@ extension Records {
         guard stored.count == Set(volumes).count else { return .store(.withheld) }
         let commits = try await CommitReader(client: client).commits(of: view.state, from: 0)
         do throws(TresorError) {
-            let proof = VolumeProof(session: session, view: view, checkpoint: checkpoint)
-            _ = try await proof.kept(commits) { stored[volumes[$0]] }
+            let proof = VolumeProof(session: session, view: view, checkpoint: checkpoint, entries: commits)
+            let kept = try await proof.kept { stored[volumes[$0]] }
+            if view.volumes == nil { try await proof.compare(kept) }
             return nil
         } catch {
             guard error == .altered || error == .unsupported else { throw error }

@@ -85,7 +85,8 @@ struct RecordView: Sendable {
                 for entry in late + entries { table.take(open(entry), at: entry.sequence) }
             } else {
                 (table, volumes) = read(by: readable.first ?? checkpoints.last)
-                for checkpoint in readable.dropFirst() where !table.isComplete {
+                for checkpoint in readable.dropFirst() where base == .earliest || table.missingVolume != nil {
+                    if table.isComplete { break }
                     let next = read(by: checkpoint)
                     if next.table.isComplete { (table, volumes) = next }
                 }

@@ -6,9 +6,6 @@ import TresorCrypto
 
 /// What a store has of the records up to the floor, and nobody needs (SPEC §19.5).
 struct UnneededBlobs: Sendable {
-    /// The most blobs that are deleted at once.
-    private static let batchCount = 256
-
     let session: Session
     let view: RecordView
     /// The commits and checkpoints of the log, in order.
@@ -18,32 +15,23 @@ struct UnneededBlobs: Sendable {
     private var state: LogState { view.state }
 
     /// Whether the store still has packs up to an entry. They are deleted in order, so the last one tells.
-    func hasPacks(upto last: UInt64) async throws(TresorError) -> Bool {
+    func areThere(upto last: UInt64) async throws(TresorError) -> Bool {
         try await isThere(lastPack(upto: last))
     }
 
     /// Finds the packs and earlier volumes up to the floor, and the attachments that no kept item names, if the newest
-    /// checkpoint stands for them: home and store give its volumes, and these are what the packs say.
+    /// checkpoint stands for them: home or store have its volumes, and these are what the packs say.
     ///
-    /// - Parameter restoring: whether to put the volumes that the store lacks.
-    /// - Returns: them all, the pack of the newest commit last; without those that went for an earlier checkpoint.
-    /// - Throws: ``TresorError/store(_:)`` for a volume that neither has; ``TresorError/altered`` for volumes that are not
-    ///   what the packs say.
-    func proved(restoring: Bool = false) async throws(TresorError) -> [Hash256] {
-        guard let checkpoint = view.checkpoint else { return [] }
-        let proof = VolumeProof(session: session, view: view, checkpoint: checkpoint)
-        return try await blobs(upto: state.floor, keeping: try await proof.kept(entries, restoring: restoring))
-    }
-
-    /// Deletes blobs, and the home's volumes of earlier checkpoints before them.
-    func delete(_ blobs: [Hash256]) async throws(TresorError) {
-        guard !blobs.isEmpty else { return }
-        try await VolumeFiles(client: client, tresor: state.tresor).forget(view.checkpoints.dropLast())
-        for start in stride(from: 0, to: blobs.count, by: Self.batchCount) {
-            try Cancellation.check()
-            let next = Array(blobs[start..<min(start + Self.batchCount, blobs.count)])
-            try await client.store.deleteBlobs(next, in: state.tresor)
-        }
+    /// - Returns: the blobs, the pack of the newest commit last, without those that went for an earlier checkpoint; and
+    ///   whether the store has shown all volumes just now.
+    /// - Throws: the errors of ``VolumeProof/kept()`` and of ``VolumeProof/compare(_:_:)``.
+    func proved() async throws(TresorError) -> (blobs: [Hash256], isShown: Bool) {
+        guard let checkpoint = view.checkpoint else { return ([], true) }
+        let proof = VolumeProof(session: session, view: view, checkpoint: checkpoint, entries: entries)
+        let isShown = try await proof.fetch()
+        let kept = try await proof.kept()
+        if !view.isByNewestVolumes { try await proof.compare(kept) }
+        return (try await blobs(upto: state.floor, keeping: kept), isShown)
     }
 
     /// Whether the store has a blob.
@@ -104,78 +92,88 @@ struct VolumeProof: Sendable {
     let session: Session
     let view: RecordView
     let checkpoint: Checkpoint
+    /// At least all entries with the type of a commit, in order.
+    let entries: [Entry]
 
     private var client: Client { session.client }
     private var state: LogState { view.state }
+    private var files: VolumeFiles { VolumeFiles(client: client, tresor: state.tresor) }
+    private var commits: [UInt64: Entry] {
+        entries.reduce(into: [:]) { if $1.isCommit { $0[$1.sequence] = $1 } }
+    }
 
-    /// Makes sure that home and store have all volumes, and returns what they keep, proved.
+    /// Makes sure that the home has all volumes.
     ///
-    /// - Parameters:
-    ///   - entries: at least all with the type of a commit.
-    ///   - restoring: whether to put what the store lacks.
-    /// - Throws: ``TresorError/store(_:)`` for a volume that neither has; ``TresorError/altered`` for volumes that are not
-    ///   what the packs say.
-    func kept(_ entries: [Entry], restoring: Bool) async throws(TresorError) -> [Kept] {
+    /// - Returns: whether all of them came from the store just now.
+    /// - Throws: ``TresorError/store(_:)`` for a volume that neither has.
+    func fetch() async throws(TresorError) -> Bool {
         let pull = RecordPull(session: session, state: state)
         let count = try await pull.fetchVolumes(of: checkpoint)
         guard try await pull.lackingVolumes(of: checkpoint).isEmpty else { throw .store(.withheld) }
-        let files = VolumeFiles(client: client, tresor: state.tresor)
-        // What the home had before, the store may have lost since.
-        if restoring, count < checkpoint.body.volumes.count { _ = try await files.restore(checkpoint) }
-        return try await kept(entries) { (place) throws(TresorError) in
-            try files.volume(place, of: checkpoint)
+        return count == checkpoint.body.volumes.count
+    }
+
+    /// Opens all volumes that the home has.
+    ///
+    /// - Throws: the errors of ``Checkpoint/kept(with:commits:_:)``.
+    func kept() async throws(TresorError) -> [Kept] {
+        try await kept { (place) throws(TresorError) in try files.volume(place, of: checkpoint) }
+    }
+
+    /// Opens all volumes.
+    ///
+    /// - Parameter read: reads the volume at a place.
+    func kept(
+        _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
+    ) async throws(TresorError) -> [Kept] {
+        try await kept(of: checkpoint, read)
+    }
+
+    private func kept(
+        of checkpoint: Checkpoint, _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
+    ) async throws(TresorError) -> [Kept] {
+        let keys = try await session.keyRing.keys(of: checkpoint.body.epoch, in: state)
+        return try await Cores.apart { () throws(TresorError) in
+            Array(try checkpoint.kept(with: keys, commits: commits, read).joined())
         }
     }
 
-    /// Opens all volumes, and compares them with the packs, or with what the view has in their place.
+    /// Compares what the volumes keep with the packs, or with the earlier volumes by which the view is read. A view that
+    /// lacks a pack from before the checkpoint cannot tell.
     ///
-    /// - Parameters:
-    ///   - entries: at least all with the type of a commit.
-    ///   - read: reads the volume at a place.
-    /// - Throws: the errors of ``Checkpoint/kept(with:commits:_:)``; ``TresorError/altered`` for volumes that are not what
-    ///   the packs say; ``TresorError/store(_:)`` for a version that the volumes of the view have left out: only its pack
-    ///   could tell.
-    func kept(
-        _ entries: [Entry], _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
-    ) async throws(TresorError) -> [Kept] {
-        let keys = try await session.keyRing.keys(of: checkpoint.body.epoch, in: state)
+    /// - Throws: ``TresorError/altered`` for volumes that are not what the packs say; ``TresorError/store(_:)`` for a
+    ///   version that earlier volumes have left out: only its pack could tell.
+    func compare(_ kept: [Kept]) async throws(TresorError) {
+        guard !view.table.missing.keys.contains(where: { $0 < checkpoint.entry.sequence }) else { return }
         let base = view.volumes?.checkpoint
-        let baseKeys: EpochKeys? =
-            if let base { try await session.keyRing.keys(of: base.body.epoch, in: state) } else { nil }
-        return try await Cores.apart { () throws(TresorError) in
-            var commits: [UInt64: Entry] = [:]
-            for entry in entries where entry.isCommit { commits[entry.sequence] = entry }
-            let kept = Array(try checkpoint.kept(with: keys, commits: commits, read).joined())
-            let isMissing = view.table.missing.keys.contains { $0 < checkpoint.entry.sequence }
-            guard !view.isByNewestVolumes, !isMissing else { return kept }
-            let floor = base?.body.upto ?? 0
-            var items: [UInt64: [Item]] = [:]
-            if let base, let baseKeys {
-                let files = VolumeFiles(client: client, tresor: state.tresor)
-                let volumes = try base.kept(with: baseKeys, commits: commits) { (place) throws(TresorError) in
-                    try files.volume(place, of: base)
-                }
-                for kept in volumes.joined() { items[kept.sequence, default: []].append(kept.item) }
-                let isKnown = kept.prefix { $0.sequence <= floor }.allSatisfy { kept in
-                    items[kept.sequence]?.contains { $0.record == kept.item.record } ?? false
-                }
-                guard isKnown else { throw .store(.withheld) }
+        let floor = base?.body.upto ?? 0
+        var earlier: [UInt64: [Item]] = [:]
+        if let base {
+            let volumes = try await self.kept(of: base) { (place) throws(TresorError) in
+                try files.volume(place, of: base)
             }
+            for kept in volumes { earlier[kept.sequence, default: []].append(kept.item) }
+            let isKnown = kept.prefix { $0.sequence <= floor }.allSatisfy { kept in
+                earlier[kept.sequence]?.contains { $0.record == kept.item.record } ?? false
+            }
+            guard isKnown else { throw .store(.withheld) }
+        }
+        try await Cores.apart { [earlier] () throws(TresorError) in
+            let commits = commits
             let later = commits.keys.filter { $0 > floor && $0 < checkpoint.entry.sequence }
-            let reader = PackReader(client: client, tresor: state.tresor)
-            let known = items.keys.sorted() + later.sorted()
-            try RecordTable.comparePacks(kept, upto: checkpoint.body.upto, commits: known) {
+            let packs = PackReader(client: client, tresor: state.tresor)
+            let sequences = earlier.keys.sorted() + later.sorted()
+            try RecordTable.comparePacks(kept, upto: checkpoint.body.upto, commits: sequences) {
                 (sequence) throws(TresorError) in
-                guard sequence > floor, let entry = commits[sequence] else { return items[sequence] ?? [] }
+                guard sequence > floor, let entry = commits[sequence] else { return earlier[sequence] ?? [] }
                 do throws(TresorError) {
-                    return try view.items(of: entry, from: reader)
+                    return try view.items(of: entry, from: packs)
                 } catch {
                     // A void commit changes nothing.
                     guard error == .notFound else { throw error }
                     return []
                 }
             }
-            return kept
         }
     }
 }

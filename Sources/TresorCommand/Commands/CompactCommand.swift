@@ -53,7 +53,7 @@ struct CompactCommand: SurfaceCommand {
                 hints: ["ask \(owner) to run: tresor compact -t \(Shell.word(tresor.tresor))"])
         }
         if dryRun { return try report(plan.report, title, summary.state, workplace) }
-        if plan.report.volumeCount > 0 || plan.report.deletedCount > 0 || !unsent.isEmpty {
+        if !plan.isEmpty || !unsent.isEmpty {
             try workplace.confirm("the store loses what later versions replaced in \(title)", yes: yes)
         }
         let done = try await records.compact(by: plan)

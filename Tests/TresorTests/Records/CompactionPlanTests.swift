@@ -23,9 +23,11 @@ import TresorTesting
         var expected = plan.report
         expected.checkpoint = try await scene.state().checkpoint
         #expect(report == expected)
-        // What was planned is not worked out again: the append alone writes before the deletion.
         let written = scene.store.calls.dropFirst(calls).filter(\.isWrite).map(\.name)
         #expect(written == ["append", "deleteBlobs"])
+        // The volume is the one that was sealed for the plan.
+        guard case .seal(let volumes) = plan.step else { throw TresorError.failed(.other) }
+        #expect(try await scene.blobs()[try #require(report.checkpoint)] == volumes.map { try Blob(of: $0) })
     }
 
     @Test func whatOthersCommitMeanwhileIsKept() async throws {
@@ -63,6 +65,24 @@ import TresorTesting
         #expect(try await scene.records.compact(by: plan) == plan.report)
         #expect(try await scene.state().entryCount == count)
         #expect(try await scene.stored() == stored)
+    }
+
+    /// The deletion that a plan goes on with was ended, and another one came, while the person was asked.
+    @Test func aPlanThatGoesOnWithAnEarlierDeletionBringsNothingBack() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        let faulty = FaultyStore(scene.store) { $0.name == "deleteBlobs" ? .refusing(.store(.unreachable)) : nil }
+        let device = scene.device(scene.home, over: faulty)
+        #expect(await failure { _ = try await device.records(in: scene.tresor).compact() } != nil)
+        let plan = try await scene.records.compactionPlan()
+        #expect(plan.report.volumeCount == 0 && plan.report.deletedCount == 8)
+        let other = scene.device(scene.empty).records(in: scene.tresor)
+        _ = try await other.sync()
+        try await other.delete(["a"])
+        let newest = try #require(try await other.compact().checkpoint)
+        #expect(try await scene.stored() == [newest])
+        _ = try await scene.records.compact(by: plan)
+        #expect(try await scene.stored() == [newest])
     }
 
     /// The other owner's checkpoint stands for what the plan would have sealed.

@@ -37,11 +37,11 @@ import TresorTesting
         return entry.sequence
     }
 
-    /// A checkpoint up to the head with one volume, by the other owner.
-    private func checkpoint(_ kept: [Kept]) async throws -> UInt64 {
-        let (late, time) = (scene.late, scene.world.clock.now)
-        return try await append(by: late) { state, keys in
-            let volume = try Volume(of: kept).seal(with: keys, at: state, by: late.identity, time: time)
+    /// A checkpoint up to the head with one volume, by another owner.
+    private func checkpoint(_ kept: [Kept], by owner: Session? = nil) async throws -> UInt64 {
+        let (owner, time) = (owner ?? scene.late, scene.world.clock.now)
+        return try await append(by: owner) { state, keys in
+            let volume = try Volume(of: kept).seal(with: keys, at: state, by: owner.identity, time: time)
             let (upto, epoch) = (state.head.sequence, state.epoch)
             return (
                 volume.bytes, { .checkpoint(CheckpointBody(upto: upto, epoch: epoch, volumes: [$0])) }
@@ -116,6 +116,9 @@ import TresorTesting
         let device = scene.device(scene.empty).records(in: scene.tresor)
         #expect(try await device.sync().isComplete)
         #expect(try await scene.text("a", device) == "false")
+        // The plan alone has read the packs.
+        #expect(try await device.compact(isDryRun: true).volumeCount == 1)
+        #expect(try await scene.text("a", device) == "a2")
         #expect(try await device.compact().checkpoint == sequence + 1)
         #expect(try await scene.text("a", device) == "a2")
     }
@@ -134,74 +137,120 @@ import TresorTesting
         #expect(try await scene.state().checkpoint == sequence)
     }
 
-    /// The packs went for the first checkpoint. The second one was never gone on with, and its owner does not come back.
-    @Test func A147_volumesOfAnEarlierCheckpointTellWhatLaterOnesShouldSay() async throws {
+    /// Packs went for a checkpoint of anna's. House made the next one, and nobody has gone on with it.
+    private func unfinished(_ change: (inout [Kept]) throws -> Void = { _ in }) async throws -> UInt64 {
+        try await scene.anna.share(scene.tresor, with: [scene.house], as: .owner)
         _ = try await scene.records.compact()
-        try await scene.put("e", "e1", by: scene.house)
-        let revision = try await scene.state().head.sequence
-        let sequence = try await checkpoint(try await current())
-        let before = try await scene.stored()
-        let device = scene.device(scene.empty).records(in: scene.tresor)
-        #expect(try await device.sync().isComplete)
-        #expect(try await device.get("a").vouchedBy == scene.late.user)
-        // Nothing is left to gain; what the second one replaced goes.
-        let report = try await device.compact()
-        #expect(report.checkpoint == nil && report.deletedCount == before.count - 1)
-        #expect(before == [revision - 1, revision, sequence])
-        #expect(try await scene.stored() == [sequence])
-        #expect(try await scene.text("a", device) == "a2")
-        #expect(try await scene.text("e", device) == "e1")
-    }
-
-    @Test func A147_volumesThatDifferFromThoseOfAnEarlierCheckpointAreMadeAnew() async throws {
-        let first = try #require(try await scene.records.compact().checkpoint)
         try await scene.put("e", "e1", by: scene.house)
         var kept = try await current()
-        let place = try #require(kept.firstIndex { $0.item.record.text == "a" })
-        let item = Item(
-            record: kept[place].item.record, replaces: [], time: 5, content: .bytes(Array("false".utf8), type: .empty))
-        kept[place] = Kept(sequence: kept[place].sequence, item: item)
-        let sequence = try await checkpoint(kept)
-        let device = scene.device(scene.empty).records(in: scene.tresor)
-        #expect(try await device.sync().isComplete)
-        #expect(try await scene.text("a", device) == "false")
-        #expect(try await device.compact().checkpoint == sequence + 1)
-        #expect(try await scene.text("a", device) == "a2")
-        #expect(try await scene.stored() == [sequence + 1] && first < sequence)
+        try change(&kept)
+        return try await checkpoint(kept, by: scene.house)
     }
 
-    /// It had been replaced before the first checkpoint, says that one. Only its pack could tell.
-    @Test func A147_aVersionThatAnEarlierCheckpointLeftOutIsNoProof() async throws {
-        let first = try #require(try await current().first)
-        _ = try await scene.records.compact()
-        try await scene.put("e", "e1", by: scene.house)
-        let old = Kept(sequence: first.sequence - 1, item: first.item)
-        let sequence = try await checkpoint([old] + (try await current()))
-        let device = scene.device(scene.empty)
-        let records = device.records(in: scene.tresor)
+    @Test func A147_volumesOfAnEarlierCheckpointTellWhatLaterOnesShouldSay() async throws {
+        let sequence = try await unfinished()
+        let records = scene.late.records(in: scene.tresor)
         #expect(try await records.sync().isComplete)
-        let known = try await records.view()
-        try await RecordPull(session: device, state: known.state).fetchReplaced(known.checkpoints)
-        let view = try await RecordView.read(at: known.state, from: nil, by: .earliest, of: device)
-        let unneeded = UnneededBlobs(session: device, view: view, entries: try await entries())
-        #expect(await failure { _ = try await unneeded.proved() } == .store(.withheld))
+        #expect(try await records.get("a").vouchedBy == scene.house.user)
+        // Their own takes its place: with the earlier volumes, what it was compared with goes.
         #expect(try await records.compact().checkpoint == sequence + 1)
+        #expect(try await scene.stored() == [sequence + 1])
+        #expect(try await scene.text("a", records) == "a2")
+        #expect(try await scene.text("e", records) == "e1")
+        #expect(try await records.get("a").vouchedBy == scene.late.user)
+    }
+
+    @Test func A147_ofTwoThatOthersMadeNoneIsBelievedAgainstTheOther() async throws {
+        let sequence = try await unfinished { kept in
+            let place = try #require(kept.firstIndex { $0.item.record.text == "a" })
+            let item = Item(
+                record: kept[place].item.record, replaces: [], time: 5,
+                content: .bytes(Array("false".utf8), type: .empty))
+            kept[place] = Kept(sequence: kept[place].sequence, item: item)
+        }
+        let stored = try await scene.stored()
+        let records = scene.late.records(in: scene.tresor)
+        #expect(await failure { _ = try await records.compact() } == .store(.withheld))
+        #expect(try await scene.state().checkpoint == sequence)
+        #expect(try await scene.stored() == stored)
+        // Whoever has the packs tells.
+        #expect(try await scene.records.compact().checkpoint == sequence + 1)
+        #expect(try await records.sync().isComplete)
+        #expect(try await scene.text("a", records) == "a2")
+    }
+
+    /// A checkpoint may keep a version that a later one replaced. Of one that earlier volumes left out, only the pack
+    /// could tell.
+    @Test func A147_whatEarlierVolumesLeftOutIsNotTaken() async throws {
+        _ = try await scene.records.sync()
+        let view = try await scene.records.view()
+        let packs = PackReader(client: scene.anna.client, tresor: scene.tresor)
+        let first = try #require(view.commits.keys.min())
+        let entry = try #require(try await entries().first { $0.isCommit && $0.sequence < first })
+        let old = Kept(sequence: entry.sequence, item: try #require(try view.items(of: entry, from: packs).first))
+        let sequence = try await unfinished { $0.insert(old, at: 0) }
+        let records = scene.late.records(in: scene.tresor)
+        #expect(await failure { _ = try await records.compact() } == .store(.withheld))
+        #expect(try await scene.records.check().checkpointError == nil)
+        #expect(try await scene.records.compact().checkpoint == nil)
+        #expect(try await scene.stored() == [sequence])
     }
 
     /// The deletion for the second checkpoint had begun with the volumes of the first one.
     @Test func A147_aDeletionThatBeganLeavesAnothersWordAlone() async throws {
-        _ = try await scene.records.compact()
-        try await scene.put("e", "e1", by: scene.house)
-        _ = try await checkpoint(try await current())
-        let first = try #require(try await scene.blobs().filter { $0.key > 10 }.min { $0.key < $1.key }?.value.first)
-        try await scene.store.deleteBlobs([first.hash], in: scene.tresor)
+        let sequence = try await unfinished()
+        let earlier = try #require(try await scene.stored().min())
+        let volumes = try #require(try await scene.blobs()[earlier])
+        try await scene.store.deleteBlobs(volumes.map(\.hash), in: scene.tresor)
         let stored = try await scene.stored()
-        let device = scene.device(scene.empty).records(in: scene.tresor)
-        #expect(await failure { _ = try await device.compact() } == .store(.withheld))
+        let records = scene.late.records(in: scene.tresor)
+        #expect(await failure { _ = try await records.compact() } == .store(.withheld))
         #expect(try await scene.stored() == stored)
-        // Who has read the records before goes on.
-        _ = try await scene.records.compact()
-        #expect(try await scene.stored().count == 1)
+        // Whoever has read the records before goes on.
+        #expect(try await scene.records.compact().checkpoint == nil)
+        #expect(try await scene.stored() == [sequence])
+    }
+
+    /// What an earlier, false checkpoint needs may come to the store again.
+    @Test func A147_anEarlierCheckpointIsNotBelievedAgainstOnesOwn() async throws {
+        let sequence = try await falseCheckpoint()
+        let volumes = try #require(try await scene.blobs()[sequence])
+        let volume = try #require(try await BlobReader(scene.store, scene.tresor).read(volumes)[volumes[0]])
+        try await scene.put("e", "e1", by: scene.house)
+        let packs = try #require(try await scene.blobs()[sequence + 1])
+        let pack = try #require(try await BlobReader(scene.store, scene.tresor).read(packs)[packs[0]])
+        let own = try #require(try await scene.records.compact().checkpoint)
+        for (blob, bytes) in [(volumes[0], volume), (packs[0], pack)] {
+            try await scene.store.putBlob(0, bytes, of: blob.hash, in: scene.tresor)
+        }
+        let device = scene.device(scene.empty).records(in: scene.tresor)
+        _ = try await device.compact()
+        #expect(try await scene.state().checkpoint == own)
+        for name in ["a", "b", "c"] { #expect(try await scene.text(name, device) == "\(name)2") }
+        #expect(try await scene.text("e", device) == "e1")
+    }
+
+    /// Nothing is deleted for a checkpoint that came behind one's own, before it was compared too.
+    @Test func A147_aFalseCheckpointBehindOnesOwnIsCompared() async throws {
+        _ = try await scene.records.sync()
+        let item = Item(
+            record: try Name(typed: "a"), replaces: [], time: 5, content: .bytes(Array("false".utf8), type: .empty))
+        let appended = CallCounts()
+        let store = FaultyStore(scene.store) { call in
+            if call.name == "append" { appended.count("append") }
+            guard call.name == "entries", appended.counts["append"] == 1 else { return nil }
+            appended.count("append")
+            try? await scene.put("e", "e1", by: scene.house)
+            guard let revision = try? await scene.state().head.sequence else { return nil }
+            _ = try? await checkpoint([Kept(sequence: revision, item: item)])
+            return nil
+        }
+        let records = scene.device(scene.home, over: store).records(in: scene.tresor)
+        #expect(await failure { _ = try await records.compact() } == .altered)
+        #expect(appended.counts["append"] == 2)
+        #expect(try await scene.stored().count == 11)
+        #expect(try await scene.records.compact().checkpoint != nil)
+        #expect(try await scene.text("e", scene.device(scene.empty).records(in: scene.tresor)) == "e1")
     }
 
     /// A pack that only later releases read makes the tresor incomplete, until a program that reads it made a checkpoint.
