@@ -133,11 +133,11 @@ struct Compaction: Sendable {
         var report = CompactReport(tresor: tresor)
         let limit = limit(in: state, &report)
         let unneeded = UnneededBlobs(session: session, view: view, entries: entries)
-        if try await isSealed || !hasGain(upto: limit, in: view) {
+        if try await isSealed ? true : !hasGain(upto: limit, in: view) {
             report.upto = state.floor
             do throws(TresorError) {
                 let (blobs, isShown) = try await unneeded.proved()
-                if try await isSealed || unneeded.isThere(blobs.last) { report.deletedCount = blobs.count }
+                if try await isSealed ? true : unneeded.isThere(blobs.last) { report.deletedCount = blobs.count }
                 return CompactionPlan(report: report, view: view, step: .delete(blobs, isShown: isShown))
             } catch {
                 // Who has all packs puts a checkpoint in the place of one that does not hold.
