@@ -29,15 +29,14 @@
 
         /// Whether a value is kept that is wanted.
         func contains(of user: UserID, where isWanted: (Value) -> Bool) -> Bool {
-            state.withLock { state in
-                state.recent[user]?.contains(where: isWanted) == true
-                    || state.earlier[user]?.contains(where: isWanted) == true
-            }
+            newest(of: user, where: isWanted) != nil
         }
 
-        /// The values that are kept of a person.
-        func values(of user: UserID) -> [Value] {
-            state.withLock { $0.recent[user, default: []] + $0.earlier[user, default: []] }
+        /// The newest value of a person that is wanted; `nil` for none.
+        func newest(of user: UserID, where isWanted: (Value) -> Bool) -> Value? {
+            state.withLock { state in
+                state.recent[user]?.last(where: isWanted) ?? state.earlier[user]?.last(where: isWanted)
+            }
         }
 
         /// Keeps a value that has held, as the newest of its person.
