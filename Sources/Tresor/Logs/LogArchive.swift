@@ -163,14 +163,14 @@ package struct LogArchive: Sendable {
     @discardableResult
     func remember(_ state: LogState, _ fresh: FreshEntries, known: LogState?) async throws(TresorError) -> Bool {
         guard known?.head != state.head else {
-            if isNewStore(of: state.tresor) {
-                try? await Cores.apart { () throws(TresorError) in
-                    try home.exclusively { () throws(TresorError) in try noteStore(of: state.tresor) }
-                }
-            }
-            guard keeper?.isDue(state) == true else { return true }
+            guard isNewStore(of: state.tresor) || keeper?.isDue(state) == true else { return true }
             try? await Cores.apart { () throws(TresorError) in
-                try home.exclusively { () throws(TresorError) in keepSnapshot(state) }
+                try home.exclusively { () throws(TresorError) in
+                    // Another process may have read more by now, and deleted what the home must not have any more.
+                    guard try client.heads()[state.tresor] == state.head else { return }
+                    keepSnapshot(state)
+                    try noteStore(of: state.tresor)
+                }
             }
             return true
         }
