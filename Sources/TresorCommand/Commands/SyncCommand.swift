@@ -47,7 +47,7 @@ struct SyncCommand: SurfaceCommand {
         func isNews(after other: Row?) -> Bool { received + sent > 0 || state != other?.state }
     }
 
-    /// What a run found.
+    /// The findings of a run.
     private struct Tally {
         var errors: [CommandError] = []
         /// Why changes were not thrown away.

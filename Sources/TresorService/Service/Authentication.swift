@@ -23,7 +23,7 @@
     /// rows, the signature of the statement, and only then the chain of a body. A source that fails too often is barred:
     /// it is still heard for an account whose rows prove the session, and a chain is read for a good invitation alone.
     struct Authentication: Sendable {
-        /// What a request proves.
+        /// The proof that a request gives.
         enum Outcome: Sendable {
             /// The caller, who may ask for this.
             case caller(Caller)

@@ -4,7 +4,7 @@
     import Synchronization
     import TresorCore
 
-    /// What has held of people in this process: a few values for each of them.
+    /// Values that have held of people in this process: a few for each of them.
     ///
     /// What was not seen for long is forgotten first. Nobody has more than a share, so that one account pushes nothing of
     /// others out, however much it brings.

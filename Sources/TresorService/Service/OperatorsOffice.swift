@@ -4,7 +4,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// What the operator of a service does: inviting and admitting people (SPEC §18.6).
+    /// The work of the operator of a service: inviting and admitting people (SPEC §18.6).
     package struct OperatorsOffice: Sendable {
         /// The number of people in a page.
         private static let pageCount = 64
