@@ -175,6 +175,30 @@ import TresorTesting
         #expect(keptCount == 0)
     }
 
+    /// Versions are compared by the table: nobody has a list, or a change that is not sent yet, open their packs.
+    @Test func versionsAreComparedWithoutTheirPacks() async throws {
+        let copy = home.copy()
+        let counting = CountingHome(home: copy)
+        let mine = anna.records(in: tresor)
+        let theirs = Session(client: world.client(counting), identity: anna.identity).records(in: tresor)
+        func readsOfPacks(_ body: () async throws -> Void) async throws -> Int {
+            counting.tally.reset()
+            try await body()
+            return counting.tally.counts["home records", default: 0]
+        }
+        try await mine.put("plan", "one".utf8)
+        try await theirs.put("plan", "two".utf8)
+        _ = try await mine.sync()
+        _ = try await theirs.pull()
+        func expectVersions() async throws { #expect(try await theirs.get("plan").versionCount == 2) }
+        try await expectVersions()
+        #expect(try await readsOfPacks(expectVersions) == 0)
+        _ = try await theirs.sync()
+        func expectList() async throws { #expect(try await theirs.list().records.map(\.state) == [.versions]) }
+        try await expectList()
+        #expect(try await readsOfPacks(expectList) == 0)
+    }
+
     @Test func whatCameIsKeptAlthoughALaterAnswerFails() async throws {
         let copy = home.copy()
         let mine = anna.records(in: tresor)
