@@ -2,7 +2,7 @@
 
 import TresorCrypto
 
-/// What both sides of a log-in compute (SPEC §20), with the drawn values that a test gives.
+/// The computations of both sides of a log-in (SPEC §20), with the drawn values that a test gives.
 enum LoginOperations {
     static func readElement(_ input: VectorFields) throws -> VectorFields {
         let element = try input.bytes("element")

@@ -153,7 +153,7 @@ private struct RecordScene {
 
     func kept() throws -> [Kept] { try Self.kept(in: entries, state, volumes, keys) }
 
-    /// What the newest checkpoint keeps.
+    /// Reads the versions that the newest checkpoint keeps.
     private static func kept(
         in entries: [Entry], _ state: LogState, _ volumes: [[UInt8]], _ keys: [UInt64: [UInt8]]
     ) throws(TresorError) -> [Kept] {

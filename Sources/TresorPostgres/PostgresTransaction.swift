@@ -39,13 +39,19 @@
                 if finishing { phase = .ended }
                 return []
             }
+            if statements.contains(where: \.liftsLimits) { isLimited = false }
+            if finishing, !isLimited, !statements.isEmpty {
+                // However long the statements take, the commit has its limit.
+                let results = try run(statements, finishing: false)
+                _ = try run([], finishing: true)
+                return results
+            }
             let beginning = phase == .fresh ? kind : nil
             phase = finishing ? .ended : .open
             if finishing, kind == .write { mayBeCommitted = true }
-            if statements.contains(where: \.liftsLimits) { isLimited = false }
             do {
                 return try connection.exchange(
-                    statements, beginning: beginning, committing: finishing, isLimited: isLimited)
+                    statements, beginning: beginning, committing: finishing, isLimited: isLimited || finishing)
             } catch {
                 failure = error
                 phase = .ended

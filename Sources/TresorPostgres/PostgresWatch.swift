@@ -13,7 +13,8 @@
 
     /// The wait of a connection for its server, which another thread can end.
     ///
-    /// PostgreSQL limits statements and locks, but no commit: one that waits for a standby or for a disk has no end.
+    /// PostgreSQL limits statements and locks, but no commit: one that waits for a standby or for a disk has no end. So
+    /// each commit is watched, and each statement unless its transaction may take as long as it takes.
     final class PostgresWatch: Sendable {
         /// The time that an exchange may take. It may have several statements, with 5 seconds each.
         static let limit: Duration = .seconds(20)

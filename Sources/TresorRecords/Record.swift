@@ -28,7 +28,7 @@ public struct Record: Hashable, Sendable {
 
 /// A record in a list.
 public struct RecordSummary: Hashable, Sendable {
-    /// What a list says of a record.
+    /// The state of a record, as a list shows it.
     public enum State: String, Hashable, Sendable {
         /// One version is shown, and no other stands beside it.
         case ok
@@ -53,7 +53,7 @@ public struct RecordSummary: Hashable, Sendable {
     public let isVerified: Bool
     /// The time of the change by the author's account, in seconds since 1970.
     public let time: UInt64
-    /// What is to be said of it.
+    /// The state of the record.
     public let state: State
     /// The owner on whose word it is the author's, as ``Record/vouchedBy`` says.
     public let vouchedBy: UserID?
@@ -114,7 +114,7 @@ public struct RecordChanges: Hashable, Sendable {
     }
 }
 
-/// What a sync did in one tresor.
+/// The report of a sync in one tresor.
 public struct SyncReport: Hashable, Sendable {
     /// The tresor.
     public let tresor: TresorID

@@ -5,11 +5,11 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// What one ``Records`` value and its copies have read, and who waits for changes.
+/// The view that one ``Records`` value and its copies have read, and the tasks that wait for changes.
 final class RecordCache: Sendable {
     private struct State {
         var view: RecordView?
-        /// What everyone who waits was told.
+        /// The table that everyone who waits was told.
         var told: RecordTable?
         var listeners: [UInt64: AsyncStream<RecordChanges>.Continuation] = [:]
         var next: UInt64 = 0

@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 package import TresorCrypto
 
-/// What is not in order with the records of a tresor (SPEC §9.9, `check`).
+/// The faults of the records of a tresor (SPEC §9.9, `check`).
 package struct RecordFindings: Hashable, Sendable {
     /// The commits whose packs the store lacks, or has otherwise.
     package let lost: [UInt64]

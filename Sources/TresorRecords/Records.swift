@@ -151,7 +151,7 @@ extension Records {
 
     /// Tells of records that came or were sent, after the home has them. It ends with its task.
     ///
-    /// Who has not taken a notice before the next one gets both as one: every name, with the last revision.
+    /// A program that has not taken a notice before the next one gets both as one: every name, with the last revision.
     ///
     /// It hears ``sync()`` and ``pull()`` of this value and its copies, and tells what anybody else brought into the home
     /// with their next one.

@@ -2,7 +2,7 @@
 
 package import TresorCrypto
 
-/// What stood between a client and its service, for a person.
+/// The obstacle between a client and its service, for a person.
 ///
 /// An error carries no text. This names hosts, names and dates, some of which come from others: who shows them makes
 /// them fit to be shown.
@@ -21,11 +21,11 @@ package enum Obstacle: Hashable, Sendable {
     case page(status: Int)
     /// A proxy gave the answer another form.
     case changed(Change)
-    /// What answers does not speak HTTP.
+    /// The other side does not speak HTTP.
     case noHTTP
     /// The connection carries too little in the time there is.
     case slow
-    /// What answers does not speak TLS 1.3.
+    /// The other side does not speak TLS 1.3.
     case noTLS
     /// The certificate does not prove that the service has its name.
     case certificate(CertificateFault)
@@ -75,7 +75,7 @@ package enum CertificateFault: Hashable, Sendable {
     case other(String)
 }
 
-/// What the client of a service says beside answers and errors, on any thread.
+/// Takes everything that the client of a service says beside answers and errors, on any thread.
 package struct ServiceReport: Sendable {
     /// Takes what stood in the way of the last exchange; `nil` if nothing did.
     package var obstacle: @Sendable (Obstacle?) -> Void

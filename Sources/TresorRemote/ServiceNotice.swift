@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a client tells a person beside the answer to a request.
+/// A notice of a client to a person, beside the answer to a request.
 package enum ServiceNotice: Hashable, Sendable {
     /// The clocks differ, and requests are signed by that of the service. Both in seconds since 1970.
     case clockOff(own: UInt64, service: UInt64)

@@ -48,7 +48,7 @@ package struct TransportFailure: Error, Hashable, Sendable {
     package let error: TresorError
     /// Whether the connection broke after the request was sent, so that nobody knows whether it was done.
     package let isBroken: Bool
-    /// What stood in the way, where that is known.
+    /// The obstacle in the way, where it is known.
     package let obstacle: Obstacle?
 
     /// Whether the request may be done although no answer came: something failed behind its sending.

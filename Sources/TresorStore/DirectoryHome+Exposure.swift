@@ -68,7 +68,7 @@ extension DirectoryHome {
         package let isInside: Bool
     }
 
-    /// What a call for an object opens: directories and its file. With the locks, all directories and the locks.
+    /// The places that a call for an object opens: directories and its file. With the locks, all directories and locks.
     package func places(of object: HomeObject?) -> [Place] {
         var places = [(data, false), (state, true)].map { Place(path: $0.0, forbidden: 0o022, isInside: $0.1) }
         if let object {

@@ -129,6 +129,10 @@
                     """),
         ]
 
+        /// Counts what hangs so.
+        private static let sleeping = SQL(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'")
+
         @Test func commitsThatHangAreGivenUpAndStopNoRead() async throws {
             let location = try PostgresCluster.newDatabase()
             let clock = AheadClock()
@@ -136,15 +140,11 @@
             let engine = try await PostgresEngine.open(location, connectionCount: 4, clock: clock.read)
             try await Self.items.migrate(engine)
             _ = try await engine.write((1...6).map { SQL(Self.insert, [.bytes([$0])]) } + Self.hanging)
-            let sleeping = SQL(
-                """
-                SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'
-                """)
             func write(_ item: UInt8) -> Task<[Int], any Error> {
                 Task { try await engine.write([SQL(Self.count, [.bytes([item])])]) }
             }
             let first = (1...3).map { write($0) }
-            try await wait(looks: 100_000) { try await engine.read(sleeping).first?.integer(0) == 3 }
+            try await wait(looks: 100_000) { try await engine.read(Self.sleeping).first?.integer(0) == 3 }
             let server = try await engine.read(SQL("SELECT CAST(pg_backend_pid() AS bigint)"))
             let time = ContinuousClock.now
             let next = (4...6).map { write($0) }
@@ -153,11 +153,11 @@
             // PostgreSQL does not know that they were given up. One more tries whether commits succeed again.
             try await wait(looks: 100_000) {
                 engine.endWaits(begunBefore: time)
-                return try await engine.read(sleeping).first?.integer(0) == 4
+                return try await engine.read(Self.sleeping).first?.integer(0) == 4
             }
             for _ in 0..<100 {
                 engine.endWaits(begunBefore: time)
-                #expect(try await engine.read(sleeping).first?.integer(0) == 4)
+                #expect(try await engine.read(Self.sleeping).first?.integer(0) == 4)
                 // Reads need no new connection.
                 #expect(try await engine.read(SQL("SELECT CAST(pg_backend_pid() AS bigint)")) == server)
             }
@@ -186,6 +186,51 @@
             isSeen.signal()
             #expect(try await open == [1])
             #expect(second == [1])
+            await engine.close()
+            await other.close()
+        }
+
+        /// A transaction that lifts the limits of its statements.
+        private static func long(_ engine: PostgresEngine) async throws(TresorError) -> [Int] {
+            try await engine.write(SQLDialect.postgres.liftingLimits + [SQL(count, [.bytes([1])])])
+        }
+
+        @Test func aCommitThatHangsIsGivenUpHoweverLongItsStatementsMayTake() async throws {
+            let (engine, other) = try await Self.engines()
+            _ = try await engine.write(Self.hanging)
+            let ended = Runs()
+            let writing = Task {
+                defer { _ = ended.add() }
+                return try await Self.long(engine)
+            }
+            try await wait(looks: 100_000) { try await engine.read(Self.sleeping).first?.integer(0) == 1 }
+            engine.endWaits(begunBefore: .now)
+            try await wait { ended.value == 1 }
+            await #expect(throws: TresorError.store(.inputOutput)) { try await writing.value }
+            _ = try await other.read(Self.ending)
+            await engine.close()
+            await other.close()
+        }
+
+        @Test func aStatementWithoutALimitIsNotGivenUp() async throws {
+            let (engine, other) = try await Self.engines()
+            let (isHeld, isSeen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            async let holding = other.write { (transaction) throws(TresorError) -> [Int] in
+                let changes = try transaction.run([SQL(Self.count, [.bytes([1])])])
+                isHeld.signal()
+                isSeen.wait()
+                return changes
+            }
+            defer { isSeen.signal() }
+            try await Cores.apart { isHeld.wait() }
+            async let waiting = Self.long(engine)
+            let locked = SQL(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+            try await wait(looks: 100_000) { try await engine.read(locked).first?.integer(0) == 1 }
+            engine.endWaits(begunBefore: .now)
+            isSeen.signal()
+            #expect(try await holding == [1])
+            #expect(try await waiting.last == 1)
             await engine.close()
             await other.close()
         }

@@ -135,8 +135,24 @@ package struct LogArchive: Sendable {
     /// Deletes the kept packs and volumes of the entries of a part. To be called while nobody else changes the home.
     func forgetPacks(of tresor: TresorID, inPart part: UInt64) throws(TresorError) {
         try deleteAll { .records(tresor, part: part, piece: $0) }
+        for sequence in try possibleCheckpoints(of: tresor, inPart: part) {
+            try forgetVolumes(of: tresor, checkpoint: sequence)
+        }
+    }
+
+    /// The sequence numbers of a part at which volumes may be kept: all but those of entries that are no checkpoints. The
+    /// local log copy is believed about an entry if it has the next one too, which names its hash.
+    private func possibleCheckpoints(of tresor: TresorID, inPart part: UInt64) throws(TresorError) -> [UInt64] {
         let first = part * Self.packPartCount
-        for sequence in first..<(first + Self.packPartCount) { try forgetVolumes(of: tresor, checkpoint: sequence) }
+        let last = first + Self.packPartCount
+        let copy = try entries(of: tresor, from: first, through: last).map { try? Entry($0) }
+        return (first..<last).filter { sequence in
+            let place = Int(sequence - first)
+            guard copy.indices.contains(place + 1), let entry = copy[place], entry.tresor == tresor,
+                entry.sequence == sequence, let hash = try? entry.hash(), copy[place + 1]?.previous == hash
+            else { return true }
+            return entry.isCheckpoint
+        }
     }
 
     /// Deletes the kept volumes of a checkpoint. To be called while nobody else changes the home.
@@ -163,14 +179,14 @@ package struct LogArchive: Sendable {
     @discardableResult
     func remember(_ state: LogState, _ fresh: FreshEntries, known: LogState?) async throws(TresorError) -> Bool {
         guard known?.head != state.head else {
-            if isNewStore(of: state.tresor) {
-                try? await Cores.apart { () throws(TresorError) in
-                    try home.exclusively { () throws(TresorError) in try noteStore(of: state.tresor) }
-                }
-            }
-            guard keeper?.isDue(state) == true else { return true }
+            guard isNewStore(of: state.tresor) || keeper?.isDue(state) == true else { return true }
             try? await Cores.apart { () throws(TresorError) in
-                try home.exclusively { () throws(TresorError) in keepSnapshot(state) }
+                try home.exclusively { () throws(TresorError) in
+                    // Another process may have read more by now, and deleted what the home must not have any more.
+                    guard try client.heads()[state.tresor] == state.head else { return }
+                    keepSnapshot(state)
+                    try noteStore(of: state.tresor)
+                }
             }
             return true
         }

@@ -5,7 +5,7 @@ package import TresorCrypto
 
 /// Deletes a tresor for everybody, or forgets one that the store no longer has (SPEC §9.7, `delete`).
 package struct Deletion: Sendable {
-    /// What a deletion takes away.
+    /// The plan of a deletion: the tresor, and whether the store has it.
     package struct Plan: Sendable {
         /// The state of the log, as the store or the home has it.
         package let state: LogState

@@ -7,7 +7,7 @@ import TresorCrypto
 ///
 /// The news of a service are hints. A service that leaves one out is noticed at the next reading of everything.
 package struct NewsWatch: Sendable {
-    /// What is to be read.
+    /// The part of the logs that is to be read.
     package struct Part: Hashable, Sendable {
         /// The tresors that the store names.
         package var tresors: Set<TresorID> = []

@@ -31,13 +31,13 @@ struct ApproveCommand: SurfaceCommand {
     @Flag(help: "Refuse them.")
     var refuse = false
 
-    @Flag(help: "Do not ask.")
-    var yes = false
-
+    @OptionGroup var consent: ConsentOption
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        guard !people.isEmpty || !refuse && !yes else { throw CommandFailure.usage("name the people by their ids") }
+        guard !people.isEmpty || !refuse && !consent.yes else {
+            throw CommandFailure.usage("name the people by their ids")
+        }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "ask who waits")
         let waiting = try await Petition.all(session, workplace)
@@ -47,12 +47,12 @@ struct ApproveCommand: SurfaceCommand {
             let petition = try find(text, among: waiting)
             if !chosen.contains(where: { $0.hash == petition.hash }) { chosen.append(petition) }
         }
-        if !yes || !options.quiet {
+        if !consent.yes || !options.quiet {
             for line in try chosen.flatMap({ try $0.lines(workplace) }) { workplace.output.explain(line) }
         }
         if !refuse { for petition in chosen { try petition.checkComplete() } }
         let object = chosen.count == 1 ? "this" : "these \(chosen.count)"
-        try workplace.confirm("\(refuse ? "refuse" : "approve") \(object)?", yes: yes)
+        try workplace.confirm("\(refuse ? "refuse" : "approve") \(object)?", yes: consent.yes)
         for petition in chosen { try await decide(petition, session, workplace) }
     }
 

@@ -23,12 +23,8 @@ struct CompactCommand: SurfaceCommand {
 
     @OptionGroup var tresor: TresorOption
 
-    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show what would change, and change nothing.")
-    var dryRun = false
-
-    @Flag(help: "Do not ask.")
-    var yes = false
-
+    @OptionGroup var trial: DryRunOption
+    @OptionGroup var consent: ConsentOption
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
@@ -52,9 +48,9 @@ struct CompactCommand: SurfaceCommand {
                 of: error, "only an owner can compact \(title)",
                 hints: ["ask \(owner) to run: tresor compact -t \(Shell.word(tresor.tresor))"])
         }
-        if dryRun { return try report(plan.report, title, summary.state, workplace) }
+        if trial.dryRun { return try report(plan.report, title, summary.state, workplace) }
         if !plan.isEmpty || !unsent.isEmpty {
-            try workplace.confirm("the store loses what later versions replaced in \(title)", yes: yes)
+            try workplace.confirm("the store loses what later versions replaced in \(title)", yes: consent.yes)
         }
         let done = try await records.compact(by: plan)
         await workplace.tresors.tell(session)
@@ -76,7 +72,7 @@ struct CompactCommand: SurfaceCommand {
             workplace.output.say("an earlier compact of \(title) was not finished")
         }
         if report.deletedCount > 0 {
-            let deed = dryRun ? "would be" : "was"
+            let deed = trial.dryRun ? "would be" : "was"
             workplace.output.say("the store \(deed) asked to delete \(count(report.deletedCount, "object"))")
         }
         if !report.waitingFor.isEmpty {
@@ -93,7 +89,7 @@ struct CompactCommand: SurfaceCommand {
             "type": "compacted", "tresor": .string(report.tresor.description), "upto": .unsigned(report.upto),
             "kept": .unsigned(UInt64(report.keptCount)), "volumes": .unsigned(UInt64(report.volumeCount)),
             "deleted": .unsigned(UInt64(report.deletedCount)),
-            "held_by": .array(report.waitingFor.map { .string($0.description) }), "dry_run": .bool(dryRun),
+            "held_by": .array(report.waitingFor.map { .string($0.description) }), "dry_run": .bool(trial.dryRun),
         ]
         if let checkpoint = report.checkpoint { object["checkpoint"] = .unsigned(checkpoint) }
         try workplace.output.object(object)

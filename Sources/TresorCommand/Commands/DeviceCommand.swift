@@ -24,9 +24,7 @@ struct DeviceCommand: SurfaceCommand {
         completion: .list(["list", "revoke"]))
     var words: [String] = []
 
-    @Flag(help: "Do not ask.")
-    var yes = false
-
+    @OptionGroup var consent: ConsentOption
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
@@ -86,7 +84,7 @@ struct DeviceCommand: SurfaceCommand {
             let name = devices.first { $0.id == id }.map { " \(DisplayText.quoted($0.name.bytes))" } ?? ""
             return "\(id.description.prefix(10))\(name)"
         }
-        try workplace.confirm("revoke \(names.joined(separator: ", "))?", yes: yes)
+        try workplace.confirm("revoke \(names.joined(separator: ", "))?", yes: consent.yes)
         try await Interrupts.atomically { try await session.unlocking.revokeDevices(chosen) }
         for id in chosen {
             workplace.output.say("\(id.description.prefix(10)) no longer opens the identity")

@@ -52,7 +52,7 @@ struct GetCommand: SurfaceCommand {
 
     @OptionGroup var options: GlobalOptions
 
-    /// What several records have in common while they are written.
+    /// The parts that several records share while they are written.
     private struct Reading {
         let records: Records
         let pulled: SyncReport

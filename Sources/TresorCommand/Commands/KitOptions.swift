@@ -88,9 +88,11 @@ struct KitOptions: ParsableArguments, Sendable {
     ) async throws -> Result {
         let recoveryKit = try kept(workplace)
         let locator = try recoveryKit.locator()
+        let words = try recoveryKit.words()
         do {
             let result = try await act(recoveryKit)
             if let kit {
+                try Self.restore(words, of: locator, to: kit)
                 workplace.output.say(
                     "the recovery kit is in \(DisplayText.quoted(kit)); print it and keep it apart from this machine")
             }
@@ -123,6 +125,22 @@ struct KitOptions: ParsableArguments, Sendable {
             "\(shown) \(isRemoved ? "was removed" : "must be destroyed"): "
                 + (isDead ? "it opens nothing" : "it is not valid, but its copy may still be in the store"))
         _ = consume lock
+    }
+
+    /// Writes the words of a kit that has become valid again, if their file is not there any more. A run with the same
+    /// words may have failed before that, and removed it: it has the slot lock then, and removes no valid kit later.
+    private static func restore(
+        _ words: borrowing SecretBytes, of locator: Hash256, to path: String
+    ) throws(CommandFailure) {
+        guard (try? read(path).locator()) != locator else { return }
+        do throws(CommandFailure) {
+            try write(words, to: path)
+        } catch {
+            throw CommandFailure(
+                error.error,
+                "the recovery kit is valid, but its words are not in \(DisplayText.quoted(path)) any more: make another one",
+                file: path)
+        }
     }
 
     /// Makes a kit and writes or shows its words. Reuses a kit that an interrupted run has written to the file.
@@ -170,7 +188,11 @@ struct KitOptions: ParsableArguments, Sendable {
             try terminal.show("tresor: recovery kit, for paper:\n", secret: sheet, "")
             return
         }
-        let file = Self.file(kit)
+        try Self.write(words, to: kit)
+    }
+
+    private static func write(_ words: borrowing SecretBytes, to path: String) throws(CommandFailure) {
+        let file = Self.file(path)
         try file.write(words.span)
         let end = Array("\n".utf8)
         try file.write(end.span)

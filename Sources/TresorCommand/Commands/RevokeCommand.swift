@@ -31,9 +31,7 @@ struct RevokeCommand: SurfaceCommand {
     @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show who would lose access, and change nothing.")
     var dryRun = false
 
-    @Flag(help: "Do not ask.")
-    var yes = false
-
+    @OptionGroup var consent: ConsentOption
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {

@@ -32,11 +32,11 @@ struct RevokeRun {
         let open = steps.filter { !$0.effect.isNothing }
         for step in steps {
             sayAlready(step)
-            if !step.effect.isNothing, command.dryRun || !command.yes || !command.options.quiet {
+            if !step.effect.isNothing, command.dryRun || !command.consent.yes || !command.options.quiet {
                 explain(step, isOne: open.count == 1)
             }
         }
-        if !open.isEmpty, !command.dryRun { try workplace.confirm(question(open), yes: command.yes) }
+        if !open.isEmpty, !command.dryRun { try workplace.confirm(question(open), yes: command.consent.yes) }
         for step in steps {
             let (effect, state) = try await tresors.change(step.title) { try await change(step) }
             say(effect, step, state)
@@ -111,7 +111,7 @@ struct RevokeRun {
             output.explain("\(prefix)\(name) \(would) not be able to read anything written from now on")
             output.explain("\(prefix)\(name) keeps what was already opened or copied; that cannot be undone")
         }
-        if command.yes || command.dryRun || !isOne { output.explain("\(prefix)\(remaining(step))") }
+        if command.consent.yes || command.dryRun || !isOne { output.explain("\(prefix)\(remaining(step))") }
     }
 
     private func remaining(_ step: Step) -> String {

@@ -44,12 +44,8 @@ struct RotateCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("The cost of one password guess.", valueName: "MIB,PASSES"))
     var argon2id: Argon2idArgument?
 
-    @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show what would change, and change nothing.")
-    var dryRun = false
-
-    @Flag(help: "Do not ask.")
-    var yes = false
-
+    @OptionGroup var trial: DryRunOption
+    @OptionGroup var consent: ConsentOption
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
@@ -64,7 +60,7 @@ struct RotateCommand: SurfaceCommand {
         let workplace = try await CommandContext.open(options, identifying: !identity)
         if let tresor { return try await rotate(tresor, workplace) }
         try await IdentityRotation(
-            kit: kit, cost: try argon2id?.cost(), dryRun: dryRun, yes: yes, workplace: workplace
+            kit: kit, cost: try argon2id?.cost(), dryRun: trial.dryRun, yes: consent.yes, workplace: workplace
         ).perform()
     }
 
@@ -75,7 +71,7 @@ struct RotateCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "sign a change to \(DisplayText.name(name))")
         let summary = try await workplace.tresors.find(name, for: session)
         let title = workplace.tresors.title(of: summary)
-        let state = try await workplace.tresors.settle(summary, session, dryRun: dryRun)
+        let state = try await workplace.tresors.settle(summary, session, dryRun: trial.dryRun)
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         let effect: Effect
         do throws(TresorError) {
@@ -89,11 +85,11 @@ struct RotateCommand: SurfaceCommand {
         }
         let approvers = try await approvers(in: state, title, session, workplace)
         let people = state.members.count == 1 ? "1 person stays" : "\(state.members.count) people stay"
-        if dryRun {
+        if trial.dryRun {
             workplace.output.say("\(title) would use key \(state.epoch + 1); \(people)")
             return try report(state, key: state.epoch, workplace)
         }
-        try workplace.confirm("\(title) gets key \(state.epoch + 1); \(people).", yes: yes)
+        try workplace.confirm("\(title) gets key \(state.epoch + 1); \(people).", yes: consent.yes)
         let done = try await Interrupts.atomically {
             guard let approvers else {
                 return try await session.tresors.perform(.rotate, on: summary.tresor, expecting: effect)
@@ -131,7 +127,7 @@ struct RotateCommand: SurfaceCommand {
         try workplace.output.object([
             "type": "change", "change": "rotate", "tresor": .string(state.tresor.description),
             "key": .unsigned(key),
-            "dry_run": .bool(dryRun),
+            "dry_run": .bool(trial.dryRun),
         ])
     }
 }

@@ -31,9 +31,7 @@ struct SyncCommand: SurfaceCommand {
     @Flag(help: "Throw away unsent changes of tresors that you have left.")
     var drop = false
 
-    @Flag(help: "Do not ask.")
-    var yes = false
-
+    @OptionGroup var consent: ConsentOption
     @OptionGroup var options: GlobalOptions
 
     /// One line of the table.
@@ -49,7 +47,7 @@ struct SyncCommand: SurfaceCommand {
         func isNews(after other: Row?) -> Bool { received + sent > 0 || state != other?.state }
     }
 
-    /// What a run found.
+    /// The findings of a run.
     private struct Tally {
         var errors: [CommandError] = []
         /// Why changes were not thrown away.
@@ -57,7 +55,7 @@ struct SyncCommand: SurfaceCommand {
     }
 
     func perform() async throws {
-        guard !watch || !drop || yes else {
+        guard !watch || !drop || consent.yes else {
             throw CommandFailure.usage("--watch asks nobody", hints: ["tresor … --yes"])
         }
         let workplace = try await CommandContext.open(options)
@@ -197,7 +195,7 @@ struct SyncCommand: SurfaceCommand {
         if drop, report.isGone, !report.unsent.isEmpty {
             let count = report.unsent.count == 1 ? "1 unsent change" : "\(report.unsent.count) unsent changes"
             do {
-                try workplace.confirm("throw away \(count) of \(title)?", yes: yes)
+                try workplace.confirm("throw away \(count) of \(title)?", yes: consent.yes)
                 _ = try await records.dropUnsent()
                 report = try await records.sync()
             } catch let error as TresorError where watch {

@@ -76,7 +76,7 @@ struct FindingReport {
         return pinned.map { workplace.name(of: $0.chain) } ?? ShortID.text(of: user)
     }
 
-    /// What to do about a tresor of which the store shows nothing.
+    /// The ways out for a tresor of which the store shows nothing.
     private static let wayBack =
         "; check --repair restores it, and if it was deleted, tresor delete forgets it here"
 
@@ -85,7 +85,7 @@ struct FindingReport {
             + "\(DisplayText.quoted(path)) had it: tresor check --store \(Shell.path(path))"
     }
 
-    /// What was not finished, as far as the journal tells.
+    /// The words for unfinished work, as far as the journal tells.
     private var interruption: String {
         let client = workplace.client
         guard (try? client.cleanup.isIntroducingBlocking()) == true else {

@@ -102,7 +102,7 @@ struct Invocation: Sendable {
         throw CommandFailure(.usage, "\(DisplayText.quoted(path)) \(reason), and is not sealed", file: path)
     }
 
-    /// What a file is that nobody can make again; `nil` for any other.
+    /// The reason to keep a file that nobody can make again; `nil` for any other.
     private func reasonToKeep(_ path: String) -> String? {
         if places.isOwn(path) { return "belongs to the home or is the store" }
         if SecretFile.isKit(path) { return "is a recovery kit" }

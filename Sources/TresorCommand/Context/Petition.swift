@@ -52,7 +52,7 @@ enum Petition: Sendable {
 
     var isPlural: Bool { if case .share(let pending) = self { pending.people.count > 1 } else { false } }
 
-    /// What they are before a decision.
+    /// The state of the people before a decision.
     var state: String {
         if case .account(let applicant, _) = self, !applicant.isComplete { "asked" } else { "waiting" }
     }
@@ -68,7 +68,7 @@ enum Petition: Sendable {
             hints: ["tresor … --refuse"])
     }
 
-    /// What an approval makes of them.
+    /// The state of the people after an approval.
     var approvedState: String { if case .share = self { "approved" } else { "admitted" } }
 
     /// One row of the list.

@@ -141,7 +141,7 @@ final class InputFile: Sendable {
         return false
     }
 
-    /// What is said of a file that has grown.
+    /// The words for a file that has grown.
     func growth(after count: Int) -> String {
         "\(shownName) has grown while it was read: its first \(count) bytes are sealed"
     }

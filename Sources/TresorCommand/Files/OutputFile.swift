@@ -10,7 +10,7 @@ import TresorStore
     import Glibc
 #endif
 
-/// Who may use a written file.
+/// The people who may use a written file.
 enum FileAccess: Sendable {
     /// 0600: decrypted content, kits, identities.
     case owner

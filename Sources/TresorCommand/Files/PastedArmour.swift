@@ -55,8 +55,8 @@ enum PastedArmour {
     private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0a, 0x0d].contains(byte) }
 }
 
-/// What mail programs, editors and shells do to armour. It is told apart from bytes that somebody forged: those are
-/// armoured well.
+/// The damage that mail programs, editors and shells do to armour. It is told apart from bytes that somebody forged:
+/// those are armoured well.
 enum TransportDamage: String {
     case wide = "it has become UTF-16"
     case quoted = "its lines are quoted or indented"

@@ -119,8 +119,8 @@ enum SecretInput {
         return count
     }
 
-    /// What editors and shells of other systems make of a line of text. Nothing of it is removed silently: what a person
-    /// types has no mark.
+    /// A mark that editors and shells of other systems leave on a line of text. Nothing of it is removed silently: what
+    /// a person types has no mark.
     private enum ForeignText {
         case mark, wide, lines
 

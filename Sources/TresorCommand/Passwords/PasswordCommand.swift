@@ -131,7 +131,7 @@ struct PasswordCommand: Sendable {
         case stop, end
     }
 
-    /// What has become of the shell; `nil` while it runs.
+    /// The end or stop of the shell; `nil` while it runs.
     private static func event(of child: pid_t) -> Event? {
         var information = siginfo_t()
         guard waitid(P_PID, id_t(child), &information, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0,

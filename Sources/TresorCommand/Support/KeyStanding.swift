@@ -4,7 +4,7 @@ import Synchronization
 
 /// Why a store does not take the keys of this home, as far as this run has learned.
 final class KeyStanding: Sendable {
-    /// What a message says, and the commands that mend it.
+    /// The reason that a message gives, and the commands that mend it.
     struct Reason: Equatable, Sendable {
         let message: String
         let hints: [String]

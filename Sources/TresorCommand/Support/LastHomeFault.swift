@@ -13,7 +13,7 @@ final class LastHomeFault: Sendable {
     /// After an object was written, an error is about something else.
     func forget() { last.withLock { $0 = nil } }
 
-    /// What an error of the home is about; `nil` for another error.
+    /// The failure that names the object of the home; `nil` for another error.
     func failure(for error: TresorError) -> CommandFailure? {
         guard let last = last.withLock({ $0 }) else { return nil }
         if last.error == error { return last.failure }

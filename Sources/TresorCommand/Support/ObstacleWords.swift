@@ -4,7 +4,7 @@ import Synchronization
 import TresorCrypto
 import TresorRemote
 
-/// What stood in the way of the last exchange with a service.
+/// The obstacle in the way of the last exchange with a service.
 final class LastObstacle: Sendable {
     private let last = Mutex<Obstacle?>(nil)
     private let isOpen = Mutex(false)

@@ -6,7 +6,7 @@ enum OldKeys {
     static let wayOut = "tresor recover --home DIR"
 
     private static let words = "the store has newer keys of yours: this home is an old copy"
-    /// What a person has to know whose keys somebody else made.
+    /// The words for a person whose keys somebody else made.
     static let theft = "somebody else has your identity: tell the people in your tresors"
 
     private static let strangers = "if you made none, \(theft)"
@@ -17,14 +17,14 @@ enum OldKeys {
         message: "you have newer keys than this home, whose keys change nothing any more; \(remedy); \(strangers)",
         hints: [wayOut])
 
-    /// What *check* says of this person's card in the store, before the way out.
+    /// The finding of *check* about this person's card in the store, before the way out.
     static let finding = "\(words); \(strangers); \(remedy)"
 
     /// The failure of an act that would be done with the older keys.
     static let failure = CommandFailure(
         .forked, "\(words), and nothing was changed; \(remedy); \(strangers)", hints: [wayOut, "tresor check"])
 
-    /// What is said of a card that does not follow this home's.
+    /// The words for a card that does not follow this home's.
     static let others = "the store has other keys of yours, signed with your older ones; \(strangers)"
 
     /// The failure of an act beside such a card.

@@ -5,7 +5,7 @@ import Tresor
 import TresorCrypto
 import TresorRemote
 
-/// What the client of a service told in this run, beside its answers.
+/// The notices of the client of a service in this run, beside its answers.
 final class ServiceNotices: Sendable {
     private struct Reason {
         let error: CommandError

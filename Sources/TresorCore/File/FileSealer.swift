@@ -145,7 +145,7 @@ package enum FileSealer {
 }
 
 extension FileFields {
-    /// What an author says of a content that is sealed now.
+    /// Makes the statement of an author about a content that is sealed now.
     init(
         type: Name, record: Name, origin: Authorship?, epoch: UInt64, state: LogState, author: Identity, time: UInt64
     ) {

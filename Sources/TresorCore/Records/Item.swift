@@ -11,7 +11,7 @@ package struct Item: Hashable, Sendable {
     /// The size of the smallest item in bytes.
     package static let leastByteCount = 2 + 1 + 1 + 8 + 1
 
-    /// What the record is from then on.
+    /// The content of a record.
     package enum Content: Hashable, Sendable {
         /// There is no such record.
         case deleted
@@ -30,7 +30,7 @@ package struct Item: Hashable, Sendable {
     package let replaces: [UInt64]
     /// The time of the change by the author's account, in seconds since 1970.
     package let time: UInt64
-    /// What the record is from then on.
+    /// The content of the record from then on.
     package let content: Content
 
     /// Takes the fields. ``Pack`` checks them.

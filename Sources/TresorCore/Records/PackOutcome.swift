@@ -2,7 +2,7 @@
 
 package import TresorCrypto
 
-/// What a commit is for one reader (SPEC §19.2).
+/// The outcome of a commit for one reader (SPEC §19.2).
 package enum PackOutcome: Hashable, Sendable {
     /// The pack opened.
     case items([Item])

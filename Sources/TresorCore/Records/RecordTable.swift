@@ -17,7 +17,7 @@ package struct RecordTable: Sendable {
         package let isDeletion: Bool
         /// Whether an owner vouches for it by a volume. Otherwise the pack of its commit has it.
         package let isVouched: Bool
-        /// What versions of equal type and content have in common; `nil` for a deletion and for an attachment.
+        /// The hash that versions of equal type and content have in common; `nil` for a deletion and for an attachment.
         fileprivate let content: Hash256?
 
         fileprivate init(_ item: Item, at revision: UInt64, isVouched: Bool) {
@@ -35,7 +35,7 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// What is known of one record.
+    /// The known versions of one record.
     private struct Versions {
         /// By rising revision.
         var heads: [Head] = []

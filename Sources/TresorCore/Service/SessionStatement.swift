@@ -72,6 +72,9 @@ package struct SessionStatement: ServiceMessage {
         signature = try sign(.sessionSignature, signed)
     }
 
+    /// The device that signs for itself; `nil` for a statement of a person.
+    package var signingDevice: DeviceID? { kind == .device ? device : nil }
+
     package func encode(to encoder: inout ByteEncoder) {
         encoder.raw(signed)
         encoder.raw(signature)

@@ -12,11 +12,12 @@ package struct SourceNetwork: Hashable, Sendable {
 
     /// The networks of a source, the smallest first.
     ///
-    /// - Parameter source: the 4 bytes of IPv4, or the first 8 of IPv6. Without bytes, which is this process or a socket
-    ///   of the file system, it is in no network, and no limit of an address holds.
+    /// - Parameter source: the 4 bytes of IPv4, or the first 8 of IPv6. Others, such as the 32 of an account, count as one
+    ///   address. Without bytes, which is this process or a socket of the file system, it is in no network, and no limit
+    ///   of an address holds.
     package static func all(of source: [UInt8]) -> [SourceNetwork] {
         if source.isEmpty { return [] }
-        guard source.count > 4 else { return [SourceNetwork(prefix: source, share: 1)] }
+        guard source.count == 8 else { return [SourceNetwork(prefix: source, share: 1)] }
         return [(8, 1), (7, 4), (6, 16)].map { SourceNetwork(prefix: Array(source.prefix($0.0)), share: $0.1) }
     }
 }

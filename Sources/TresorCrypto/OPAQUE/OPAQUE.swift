@@ -40,7 +40,7 @@ package enum OPAQUE {
         init() { (client, server) = (nil, nil) }
     }
 
-    /// What both sides have agreed on before.
+    /// The parameters on which both sides have agreed before.
     package struct Parameters: Sendable {
         /// The bytes that the transcript is bound to, at most 65 535.
         let context: [UInt8]

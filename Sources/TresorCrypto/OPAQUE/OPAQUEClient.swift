@@ -19,7 +19,7 @@ package struct OPAQUERegistration: ~Copyable {
         request = try OPRF.Request(input, blind: blind)
     }
 
-    /// What a registration leaves.
+    /// The outcome of a registration.
     package struct Outcome: ~Copyable {
         /// The record for the server, 192 bytes.
         package let record: [UInt8]
@@ -82,7 +82,7 @@ package struct OPAQUELogin: ~Copyable {
         self.share = share
     }
 
-    /// What a log-in leaves.
+    /// The outcome of a log-in.
     package struct Outcome: ~Copyable {
         /// The last message, 64 bytes.
         package let message: [UInt8]

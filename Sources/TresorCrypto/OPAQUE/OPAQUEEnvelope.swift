@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension OPAQUE {
-    /// What the password protects: the client's private key, which is derived anew each time, and the server's public
-    /// key, which the tag binds (RFC 9807 §4.1, SPEC §20.3).
+    /// The keys that the password protects: the client's private key, which is derived anew each time, and the server's
+    /// public key, which the tag binds (RFC 9807 §4.1, SPEC §20.3).
     struct Envelope: ~Copyable {
         /// The envelope, 96 bytes: the nonce and the tag.
         let bytes: [UInt8]

@@ -21,7 +21,7 @@ package struct AnswerHead: Hashable, Sendable {
     package let type: String?
     /// The header `Location`; `nil` for none.
     let location: String?
-    /// What the bytes of the body are if not the body; `nil` for the body.
+    /// The change that the bytes of the body are instead of the body; `nil` for the body.
     let change: Obstacle.Change?
     /// The header `Date`, in seconds since 1970; `nil` for none, and for another form.
     package let date: UInt64?
@@ -48,7 +48,7 @@ package struct AnswerHead: Hashable, Sendable {
     /// Whether another answer follows, which is the one that counts.
     var isInterim: Bool { (100...199).contains(status) && status != 101 }
 
-    /// What the answer is instead of that of a service; `nil` for that of a service.
+    /// The obstacle for an answer that is not that of a service; `nil` for that of a service.
     package var obstacle: Obstacle? {
         guard type == MediaType.text else {
             switch status {

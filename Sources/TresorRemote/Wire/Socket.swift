@@ -231,7 +231,7 @@
             return found(until: deadline) { addresses(of: place, flags: AI_NUMERICSERV) }
         }
 
-        /// What a search finds before the deadline; none after it.
+        /// Returns the addresses that a search finds before the deadline; none after it.
         static func found(
             until deadline: Deadline, _ search: @escaping @Sendable () -> [SocketAddress]
         ) -> [SocketAddress] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    /// What a connection does.
+    /// The state of a connection.
     enum ConnectionState {
         /// A head has to come.
         case waiting

@@ -18,8 +18,8 @@
         private var budget: SharedBudget
         /// The bytes of room that it has.
         private var room = 0
-        /// Whether its head has proved who asks.
-        var isProved = false
+        /// The account that its head has proved; `nil` for none.
+        private var account: UserID?
         var isAnswered = false
         /// Whether it is over: its answer is written, or it was cut.
         var isDone = false
@@ -45,6 +45,13 @@
         }
         var milliseconds: Int64 { nanoseconds / 1_000_000 }
 
+        /// Whether its head has proved who asks.
+        var isProved: Bool { account != nil }
+
+        /// The client whose share of the room counts: the source, or the account that the head has proved. So nobody takes
+        /// the share of an address from the accounts behind it.
+        private var payer: [UInt8] { account?.digest.bytes ?? source }
+
         /// Whether the body leaves room to small ones.
         private var isLarge: Bool { (head?.bodyByteCount ?? 0) > budget.smallByteCount }
 
@@ -57,7 +64,7 @@
         func append(_ bytes: ByteBuffer) -> Bool {
             let count = bytes.readableBytes
             guard let head, byteCount + count <= head.bodyByteCount else { return true }
-            guard budget.take(count, for: source, isLarge: isLarge) else { return false }
+            guard budget.take(count, for: payer, isLarge: isLarge) else { return false }
             room += count
             body.append(contentsOf: bytes.readableBytesView)
             byteCount = body.count
@@ -67,12 +74,11 @@
         /// Moves to the room that the judged head has, with what has come.
         ///
         /// - Returns: `false` if the body has no place there.
-        func move(to other: SharedBudget) -> Bool {
-            budget.giveBack(room, for: source)
-            budget = other
-            room = 0
-            guard let head, other.hasRoom(for: head.bodyByteCount, of: source, isLarge: isLarge),
-                other.take(byteCount, for: source, isLarge: isLarge)
+        func move(to verdict: Responder.Verdict) -> Bool {
+            budget.giveBack(room, for: payer)
+            (budget, account, room) = (verdict.room, verdict.account, 0)
+            guard let head, budget.hasRoom(for: head.bodyByteCount, of: payer, isLarge: isLarge),
+                budget.take(byteCount, for: payer, isLarge: isLarge)
             else { return false }
             room = byteCount
             return true
@@ -84,7 +90,7 @@
         func takeRoom(_ byteCount: Int) -> Bool {
             giveBack()
             let isLarge = byteCount > ServiceHead.smallByteCount
-            guard budget.take(byteCount, for: source, isLarge: isLarge) else { return false }
+            guard budget.take(byteCount, for: payer, isLarge: isLarge) else { return false }
             room = byteCount
             return true
         }
@@ -92,7 +98,7 @@
         /// Lets go of the body, and gives the room back, once.
         func giveBack() {
             body = []
-            budget.giveBack(room, for: source)
+            budget.giveBack(room, for: payer)
             room = 0
         }
 

@@ -223,9 +223,8 @@
             task = nil
             do throws(Refusal) {
                 let verdict = try verdict.get()
-                exchange.isProved = verdict.account != nil
                 if let account = verdict.account { place.give(to: account) }
-                guard exchange.move(to: verdict.room) else { throw Refusal(.busy) }
+                guard exchange.move(to: verdict) else { throw Refusal(.busy) }
                 readBody()
             } catch {
                 refuse(error)

@@ -43,7 +43,7 @@
                 smallByteCount: limits.smallByteCountOfStrangers)
         }
 
-        /// What a head gets: the room for its body and answer, a small part for one that proves nothing.
+        /// The verdict on a head: the room for its body and answer, a small part for one that proves nothing.
         struct Verdict: Sendable {
             let room: SharedBudget
             /// The account that the head proves; `nil` for none.

@@ -24,8 +24,8 @@
         var connectionsOfSource = 200
         /// The connections of one account.
         var connectionsOfAccount = 100
-        /// The bytes of the bodies that are read or judged, and of the answers that are written, of all clients and of one
-        /// address.
+        /// The bytes of the bodies that are read or judged, and of the answers that are written: of all clients, and of one
+        /// account, or one address of requests that prove none.
         var bodyByteCount = 256 << 20
         var bodyByteCountOfSource = 64 << 20
         /// The part of both for requests whose heads prove nothing.

@@ -4,8 +4,8 @@
     import Synchronization
     import TresorCore
 
-    /// An amount of which each source takes a share, and each network that it is in: several shares, and no more than a
-    /// quarter of the whole, so that no line takes it away from all others.
+    /// An amount of which each source or account takes a share, and each network that a source is in: several shares, and
+    /// no more than a quarter of the whole, so that no line takes it away from all others.
     ///
     /// Large amounts leave an eighth of the whole and of each share to small ones.
     final class SharedBudget: Sendable {
@@ -23,7 +23,7 @@
 
         /// - Parameters:
         ///   - maximum: the amount for all sources.
-        ///   - share: the amount for one source.
+        ///   - share: the amount for one source or account.
         ///   - whole: the amount of which this one is a part: what is taken here is taken there.
         ///   - smallByteCount: the size in bytes above which a body is large.
         init(
@@ -60,7 +60,7 @@
         /// Takes an amount for a source.
         ///
         /// - Parameters:
-        ///   - source: the source; empty for one without a share of its own.
+        ///   - source: the source, or the id of an account; empty for one without a share of its own.
         ///   - isLarge: whether it leaves room to small ones.
         /// - Returns: `false` if too little is left; then nothing is taken.
         func take(_ amount: Int, for source: [UInt8], isLarge: Bool = false) -> Bool {

@@ -47,7 +47,7 @@
     }
 
     extension CheckReport.Finding {
-        /// What was found, for the operator.
+        /// The sentence that tells the operator what was found.
         fileprivate var sentence: String {
             let reason =
                 switch fault {

@@ -130,7 +130,7 @@
         }
     }
 
-    /// What a backup must not bring back.
+    /// The revocations, which no backup must undo.
     extension RunCommand {
         /// Opens the file of revocations. The first process of a service makes it. If it is missing later, the database
         /// may come from a backup, and what was revoked since would hold again.

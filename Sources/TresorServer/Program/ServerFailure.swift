@@ -5,7 +5,7 @@
 
     /// The failure of a command, as told to the operator: the thing, the reason, the way out.
     struct ServerFailure: Error, Hashable, Sendable {
-        /// What went wrong, in the one vocabulary; `nil` for wrong arguments.
+        /// The error, in the one vocabulary; `nil` for wrong arguments.
         let error: TresorError?
         let message: String
 

@@ -41,7 +41,7 @@
             }
         }
 
-        /// What this memory holds of people stays in it: a core file would have the bodies of requests.
+        /// Keeps what this memory holds of people out of core files, which would have the bodies of requests.
         private static func harden() {
             _ = variadic_forbid_dumps()
             // The backtracer of Swift's runtime would print this memory, or wait in vain for a process that it may not

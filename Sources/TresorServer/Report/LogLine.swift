@@ -37,11 +37,11 @@
             case cut
             /// A connection was closed, since there were too many.
             case turnedAway = "turned-away"
-            /// What is kept for a time only could not be dropped; it is tried again in ten minutes.
+            /// A sweep of things that are kept for a time only failed; it is tried again in ten minutes.
             case sweepFailed = "sweep-failed"
             /// The certificate was read again.
             case certificate
-            /// What a backup may have brought back was dropped.
+            /// Everything that a backup may have brought back was dropped.
             case restored
             /// The service stops, and has stopped.
             case stopping, stopped

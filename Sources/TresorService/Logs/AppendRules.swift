@@ -179,7 +179,7 @@
 
     /// The rules of wraps that a service can judge. It opens none.
     enum WrapRules {
-        /// What happens where somebody puts a wrap.
+        /// The effect of putting a wrap.
         struct Change: Hashable, Sendable {
             /// The wraps that go.
             let going: [PresentWrap]

@@ -4,7 +4,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// What somebody wants to write into a tresor, as far as it takes room.
+    /// The room that somebody needs to write into a tresor.
     struct Demand: Sendable {
         /// By whose room a change is judged.
         enum Right: Hashable, Sendable {
@@ -31,7 +31,7 @@
     }
 
     extension Demand {
-        /// What an append takes.
+        /// Makes the demand of an append.
         ///
         /// - Parameter before: the state before the entry; `nil` for the first one.
         init(_ draft: AppendDraft, on before: LogState?) {
@@ -45,14 +45,14 @@
         }
     }
 
-    /// What the rows of *authors* say about a demand.
+    /// The numbers of *authors* by which a demand is judged.
     struct Written: Sendable {
-        /// What the author wrote into the tresor.
+        /// The entries of the author in the tresor.
         var entries: UInt64 = 0
         var bytes: UInt64 = 0
         /// The bytes of the author's unread bodies in the tresor on this day.
         var unread: UInt64 = 0
-        /// What others wrote: entries into the tresor, bytes into all tresors of its founder.
+        /// The part of others: entries in the tresor, bytes in all tresors of its founder.
         var othersEntries: UInt64 = 0
         var othersBytes: UInt64 = 0
     }
@@ -83,7 +83,7 @@
             guard Self.fits(demand, usage, try await written(demand), in: quotas) else { throw .store(.full) }
         }
 
-        /// What the author has written at most, and others at least.
+        /// Bounds what was written: by the author from above, by others from below.
         private static func rough(_ demand: Demand, _ usage: Usage) -> Written {
             Written(entries: demand.entryCount ?? 0, bytes: usage.bytes)
         }

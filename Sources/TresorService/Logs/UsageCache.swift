@@ -5,7 +5,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// What a person has used of their quota.
+    /// The room that a person has used of their quota.
     struct Usage: Sendable {
         /// The number of tresors that the person founded, the deleted ones too: their ids stay taken.
         var tresors: UInt64
@@ -25,7 +25,7 @@
         }
     }
 
-    /// What people have used of their quotas. It is summed seldom, since a sum looks at all tresors of a person.
+    /// The room that people have used of their quotas. It is summed seldom: a sum looks at all tresors of a person.
     ///
     /// A change is judged by a sum, which is as old as half a minute while less than half of the quota is used. So a
     /// quota is exceeded by what is written between the sum and the commit. Above the half, that is what the requests

@@ -14,7 +14,7 @@
         package let values: [SQLValue]
         /// Whether an engine keeps the plan of this statement for the next time.
         package let isKept: Bool
-        /// What the transaction throws unless this changes a row; `nil` for a statement that may change none.
+        /// The error that the transaction throws unless this changes a row; `nil` for a statement that may change none.
         package private(set) var requirement: TresorError?
         /// Whether its transaction may take longer than a request may.
         package private(set) var liftsLimits = false

@@ -12,7 +12,7 @@
         let key: Hash256
         /// The era that its sessions must name.
         let era: Era
-        /// What has to come before the account goes on; `nil` as a rule.
+        /// The card that has to come before the account goes on; `nil` as a rule.
         let awaited: AwaitedCard?
 
         /// The card that an account awaits, because the database comes from a backup.

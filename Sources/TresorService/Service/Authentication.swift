@@ -23,7 +23,7 @@
     /// rows, the signature of the statement, and only then the chain of a body. A source that fails too often is barred:
     /// it is still heard for an account whose rows prove the session, and a chain is read for a good invitation alone.
     struct Authentication: Sendable {
-        /// What a request proves.
+        /// The proof that a request gives.
         enum Outcome: Sendable {
             /// The caller, who may ask for this.
             case caller(Caller)
@@ -39,12 +39,6 @@
             let account: Account?
             let requests: [SQLRow]
             let deviceKey: Hash256?
-        }
-
-        /// The statement of a session that verified, and the key that signed it.
-        private struct SignedStatement: Equatable {
-            let session: Hash256
-            let signer: Hash256
         }
 
         /// The key that must have signed a session.
@@ -184,16 +178,18 @@
         private func verify(
             _ statement: SessionStatement, hash session: Hash256, by signer: Hash256
         ) throws(TresorError) -> Bool {
-            let signed = SignedStatement(session: session, signer: signer)
+            let signed = SignedStatement(statement, session, by: signer)
             if statements.contains(of: statement.user, where: { $0 == signed }) { return true }
             return try Self.holds { () throws(TresorError) in try statement.verify(by: signer) }
         }
 
-        /// Whether a key has signed a statement that signed one which has held.
+        /// Whether the key that a statement names by its generation or device signed it, and one that has held. Checks one
+        /// signature at most: nothing is proved yet.
         private func isSignedAsBefore(_ statement: SessionStatement) throws(TresorError) -> Bool {
-            for signer in Set(statements.values(of: statement.user).map(\.signer))
-            where try Self.holds({ () throws(TresorError) in try statement.verify(by: signer) }) { return true }
-            return false
+            guard let known = statements.newest(of: statement.user, where: { $0.namesSigner(of: statement) }) else {
+                return false
+            }
+            return try Self.holds { () throws(TresorError) in try statement.verify(by: known.signer) }
         }
 
         private func isInTime(_ authorization: Authorization) -> Bool {
@@ -242,20 +238,19 @@
                 guard chain != nil else { return nil }
             }
             // A device has a bucket of its own: a thief of it uses up nothing of the person's.
-            let device = statement.kind == .device ? statement.device?.bytes ?? [] : []
-            if let seconds = limits.take(.requests(statement.user.digest.bytes + device), rate) {
+            let device = statement.signingDevice
+            if let seconds = limits.take(.requests(statement.user.digest.bytes + (device?.bytes ?? [])), rate) {
                 return .tooOften(seconds)
             }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
             switch state(of: statement, rows) {
-            case .open: statements.keep(SignedStatement(session: session, signer: signer.key), of: statement.user)
+            case .open: statements.keep(SignedStatement(statement, session, by: signer.key), of: statement.user)
             case .waiting: break
             case .ended(let era): return .ended(era)
             case .closed: return nil
             }
             let caller = Caller(
-                user: statement.user, device: statement.kind == .device ? statement.device : nil,
-                account: rows.account, chain: chain, request: request)
+                user: statement.user, device: device, account: rows.account, chain: chain, request: request)
             try admit(caller, to: call.operation)
             return .caller(caller)
         }

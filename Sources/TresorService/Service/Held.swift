@@ -4,7 +4,7 @@
     import Synchronization
     import TresorCore
 
-    /// What has held of people in this process: a few values for each of them.
+    /// Values that have held of people in this process: a few for each of them.
     ///
     /// What was not seen for long is forgotten first. Nobody has more than a share, so that one account pushes nothing of
     /// others out, however much it brings.
@@ -29,15 +29,14 @@
 
         /// Whether a value is kept that is wanted.
         func contains(of user: UserID, where isWanted: (Value) -> Bool) -> Bool {
-            state.withLock { state in
-                state.recent[user]?.contains(where: isWanted) == true
-                    || state.earlier[user]?.contains(where: isWanted) == true
-            }
+            newest(of: user, where: isWanted) != nil
         }
 
-        /// The values that are kept of a person.
-        func values(of user: UserID) -> [Value] {
-            state.withLock { $0.recent[user, default: []] + $0.earlier[user, default: []] }
+        /// The newest value of a person that is wanted; `nil` for none.
+        func newest(of user: UserID, where isWanted: (Value) -> Bool) -> Value? {
+            state.withLock { state in
+                state.recent[user]?.last(where: isWanted) ?? state.earlier[user]?.last(where: isWanted)
+            }
         }
 
         /// Keeps a value that has held, as the newest of its person.

@@ -4,7 +4,7 @@
     package import TresorCore
     import TresorCrypto
 
-    /// What an import makes of the people of an embedded store. Anybody could write there, so the operator looks at it.
+    /// The plan of an import for the people of an embedded store. Anybody could write there: the operator looks at it.
     package struct ImportPlan: Sendable {
         /// The people in the logs who have no account, each with the newest card. They get one.
         package let members: [CardChain]

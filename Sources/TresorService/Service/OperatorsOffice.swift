@@ -4,7 +4,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// What the operator of a service does: inviting and admitting people (SPEC §18.6).
+    /// The work of the operator of a service: inviting and admitting people (SPEC §18.6).
     package struct OperatorsOffice: Sendable {
         /// The number of people in a page.
         private static let pageCount = 64
@@ -62,6 +62,8 @@
         }
 
         /// Admits a person who waits, or refuses them, which frees their handle. One who has only asked can be refused.
+        /// While it looks and decides, it holds the row of the person: no other process decides, and no request of theirs
+        /// comes in between.
         ///
         /// - Throws: ``TresorError/noAccess`` for a user who does not wait; ``TresorError/unverified`` for another card
         ///   than the one that the operator was shown; ``TresorError/busy`` if it changes in between.
@@ -69,15 +71,15 @@
             try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
                 let user = SQLValue.digest(request.user.digest)
                 let found = try transaction.rows(of: [
+                    Account.holding(request.user), Offers.search(request.user),
                     SQL("SELECT state, chain, invitation FROM accounts WHERE account = $1", [user]),
-                    Offers.search(request.user),
                 ])
                 if let offered = try found[1].first?.bytes(0) {
                     let renewal = try Offers.decide(offered, by: request, in: transaction)
                     if let renewal { revoked.append(renewal) }
                     return DoneAnswer()
                 }
-                guard let row = found[0].first else { throw .noAccess }
+                guard let row = found[2].first else { throw .noAccess }
                 let state = try AccountState(column: row.number(0))
                 let waits = state == .complete || state == .asked && !request.isAdmitted
                 guard waits || state == .active && request.isAdmitted else { throw .noAccess }

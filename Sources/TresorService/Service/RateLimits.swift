@@ -57,13 +57,13 @@
             static func serverShare(_ bytes: [UInt8]) -> Key { Key(kind: .serverShare, bytes: bytes) }
             /// The kit copies that a network asks for.
             static func kitCopy(_ network: [UInt8]) -> Key { Key(kind: .kitCopy, bytes: network) }
-            /// What a network sent that proved nothing.
+            /// The requests of a network that proved nothing.
             static func failure(_ network: [UInt8]) -> Key { Key(kind: .failure, bytes: network) }
             /// The work of a user, or of a source that has not proved who it is.
             static func work(_ account: [UInt8]) -> Key { Key(kind: .work, bytes: account) }
         }
 
-        /// What the requests of a source are counted for.
+        /// A purpose for which the requests of a source are counted.
         enum SourceLimit: Sendable {
             case registration, kitCopy, failure
 

@@ -4,7 +4,7 @@
     import TresorCore
     import TresorCrypto
 
-    /// What happens to a database that may come from an old backup (SPEC §18.7).
+    /// The changes of a database that may come from an old backup (SPEC §18.7).
     struct Restoration: Sendable {
         let context: ServiceContext
 
@@ -95,7 +95,7 @@
     }
 
     extension Revocation {
-        /// What a new card takes back.
+        /// The revocation that a new card makes.
         init(renewalTo chain: CardChain) {
             self = .card(chain.user, generation: chain.newest.generation, card: chain.newest.hash)
         }

@@ -4,7 +4,7 @@
     package import TresorCore
     package import TresorCrypto
 
-    /// What a person or the operator took back. An old backup of the database still has it (SPEC §18.7).
+    /// A thing that a person or the operator took back. An old backup of the database still has it (SPEC §18.7).
     package enum Revocation: Hashable, Sendable {
         /// The server share of a device, which its public key names, is deleted.
         case device(UserID, key: Hash256)

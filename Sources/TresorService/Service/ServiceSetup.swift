@@ -4,7 +4,7 @@
     package import TresorCore
     package import TresorCrypto
 
-    /// What the operator decides about people and their limits.
+    /// The decisions of the operator about people and their limits.
     package struct Policy: Hashable, Sendable {
         package var registration = Registration.byInvitation
         package var quotas = Quotas()
@@ -14,7 +14,7 @@
         package init() {}
     }
 
-    /// What a service was made with. It lies in its database, so that all its processes are of one mind.
+    /// The setup with which a service was made. It lies in its database, so that all its processes are of one mind.
     package struct ServiceSetup: Hashable, Sendable {
         /// The description of the service. It never changes.
         package let server: Server

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    /// What asks a process for a sweep. However often it is asked for, one sweep comes.
+    /// The requests for a sweep in a process. However often it is asked for, one sweep comes.
     struct SweepRequests: Sendable {
         let stream: AsyncStream<Void>
         private let continuation: AsyncStream<Void>.Continuation

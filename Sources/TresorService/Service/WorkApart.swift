@@ -11,7 +11,7 @@
     /// All of it takes all cores but one, and that of one account takes one thread. The accounts have turns one after the
     /// other, so that nobody waits for all the work of somebody else. Who asks for work pays for its weight.
     final class WorkApart: Sendable {
-        /// Who asks for work: the bytes of a user id, or the address of somebody who has not proved who they are.
+        /// The payer of work: the bytes of a user id, or the address of somebody who has not proved who they are.
         typealias Account = [UInt8]
 
         /// The weight from which work has a turn. What is lighter is done at once.

@@ -9,9 +9,9 @@
 #endif
 import Cxattr
 
-/// Who may use a file, and what others noted at it: owner, group, mode, access list and user attributes.
+/// The access to a file and its attributes: owner, group, mode, access list and user attributes.
 package struct FileAttributes: Sendable {
-    /// What a file could not be given.
+    /// An attribute that a file could not be given.
     package enum Loss: Hashable, Sendable {
         case owner(UInt32)
         case group(UInt32)

@@ -19,7 +19,7 @@ public struct FileSource: ContentSource, Sendable {
     /// Closes the descriptor when it is released.
     private let owner: any AnyObject & Sendable
     private let descriptor: Int32
-    /// What was read of the file before.
+    /// The bytes of the file that were read before.
     private let start: [UInt8]
     private var used = 0
 

@@ -36,7 +36,7 @@ package enum Promise: String, Hashable, Sendable, CaseIterable {
     case kitCopies = "kit copies are replaced and deleted"
     /// Of many writers at one place, exactly one wins.
     case manyWriters = "of many writers at one place exactly one wins"
-    /// What was confirmed is there when the store is opened again.
+    /// Everything that was confirmed is there when the store is opened again.
     case durability = "what was confirmed is there when the store is opened again"
     /// The same for blobs.
     case blobDurability = "a confirmed blob is there when the store is opened again"

@@ -28,14 +28,14 @@ public struct StorePlace: Sendable {
 public struct StoreFinding: Error, Hashable, Sendable, CustomStringConvertible {
     /// The promise.
     public let claim: StoreClaim
-    /// What the store did, or why nobody can tell, as one sentence.
+    /// The fault of the store, or why nobody can tell, as one sentence.
     package let sentence: String
 
     /// The promise and the sentence.
     public var description: String { "\(claim.name): \(sentence)" }
 }
 
-/// What a check notices, before it is known to which claim it belongs.
+/// A fault that a check notices, before it is known to which claim it belongs.
 struct BrokenPromise: Error {
     let sentence: String
 }

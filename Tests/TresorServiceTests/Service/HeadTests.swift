@@ -44,12 +44,14 @@
             for _ in 0..<100 { service.noteFailure(of: source) }
         }
 
-        /// The request for an account, in a session in the name of somebody else, both of which the speaker signed.
+        /// The request for an account, in a session in the name and generation of somebody else, both of which the speaker
+        /// signed.
         static func request(naming other: Signer, by signer: Signer) throws -> Authorization {
             let good = signer.key.statement
             let key = try SigningKey(seed: SecretKey<SigningUse>())
             let statement = try SessionStatement(
-                kind: .identity, server: good.server, user: other.user, generation: good.generation, device: nil,
+                kind: .identity, server: good.server, user: other.user, generation: other.identity.generation,
+                device: nil,
                 key: key.publicKey, since: good.since, until: good.until
             ) { (label, bytes) throws(TresorError) in try signer.identity.sign(label, bytes) }
             let request = try RequestStatement(
@@ -266,6 +268,26 @@
             #expect(engine.count == before)
         }
 
+        /// A head names the generation that signed it: no other key of that person is tried.
+        @Test func A230_aLargeHeadFromABarredSourceIsCheckedByOneKey() async throws {
+            let bench = try await Bench()
+            let engine = CountingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            let former = try await bench.person("anna").at(service)
+            _ = try await former.ask(AccountRequest())
+            let anna = try bench.signer(try former.identity.renewCard(time: bench.clock.now).identity).at(service)
+            #expect(try await anna.publish(after: former).status == 200)
+            _ = try await anna.ask(AccountRequest())
+            Self.bar(at: service)
+            let before = engine.count
+            let named = ServiceHead(
+                operation: .append, bodyByteCount: 1 << 20,
+                authorization: try Self.request(naming: anna, by: former).text, source: Self.source)
+            #expect(await Self.verdict(named, by: service) == .refused(429))
+            #expect(engine.count == before)
+            #expect(await Self.verdict(try Self.head(of: bench.signer(anna.identity)), by: service) == .proved)
+        }
+
         private static let users = (UInt8(0)..<5).map { UserID(Hash256([UInt8](repeating: $0, count: 32)) ?? .zero) }
 
         @Test func whatWasNotSeenForLongIsForgottenFirst() {
@@ -283,6 +305,7 @@
             held.keep(1, of: anna)
             for session in 0..<1_000 { held.keep(session, of: eve) }
             #expect(held.contains(of: anna) { $0 == 1 })
+            #expect(held.newest(of: eve) { _ in true } == 999)
             func kept() -> [Int] { (0...1_000).filter { session in held.contains(of: eve) { $0 == session } } }
             #expect(kept() == [998, 999])
             // What is used again is the newest.

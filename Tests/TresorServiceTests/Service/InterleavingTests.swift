@@ -112,6 +112,41 @@
             return invitation
         }
 
+        /// Admits somebody in PostgreSQL behind everybody's back. Who finds the row held does not wait, and comes later.
+        private static func admitUnlessHeld(_ user: UserID, _ bench: Bench) async throws -> Bool {
+            try await bench.engine.write([
+                SQL(
+                    """
+                    UPDATE accounts SET state = 3 WHERE account IN
+                    (SELECT account FROM accounts WHERE account = $1 FOR UPDATE SKIP LOCKED)
+                    """, [.digest(user.digest)])
+            ]) == [1]
+        }
+
+        /// An invitation that the person brings between the look and the decision would be good again after a restore.
+        @Test func A251_aDecisionIsAboutWhatItHolds() async throws {
+            let bench = try await Bench(.closed)
+            let anna = try bench.stranger("anna")
+            _ = try await anna.ask(anna.registration())
+            let engine = MeddlingEngine(bench.engine)
+            let admin = Signer(
+                service: try Service(engine: engine, settings: bench.settings), clock: bench.clock,
+                identity: bench.operatorIdentity, key: try bench.admin.key)
+            let refusal = AdmitRequest(user: anna.user, card: anna.identity.chain.newest.hash, isAdmitted: false)
+            if EngineKind.current == .postgres {
+                let pause = engine.pause(behind: "SELECT state, chain, invitation FROM accounts")
+                let deciding = Task { try await admin.reply(refusal).status }
+                try await pause.reach()
+                let isAdmitted = try await Self.admitUnlessHeld(anna.user, bench)
+                pause.end()
+                #expect(try await deciding.value == 200)
+                #expect(!isAdmitted)
+            } else {
+                #expect(try await admin.reply(refusal).status == 200)
+            }
+            #expect(engine.takeTexts().first == Account.holding(anna.user).text)
+        }
+
         /// An operator admits somebody whose request with an invitation is under way: before its row is held, or after it.
         @Test func A251_aRegistrationTakesNoAdmissionBack() async throws {
             let bench = try await Bench(.closed)
@@ -127,15 +162,7 @@
                 let pause = engine.pause(behind: "SELECT state, chain, statement, invitation FROM accounts")
                 let registering = Task { try await anna.at(slow).reply(request).status }
                 try await pause.reach()
-                // Who finds the row held does not wait here, and comes later.
-                isAdmitted =
-                    try await bench.engine.write([
-                        SQL(
-                            """
-                            UPDATE accounts SET state = 3 WHERE account IN
-                            (SELECT account FROM accounts WHERE account = $1 FOR UPDATE SKIP LOCKED)
-                            """, [.digest(anna.user.digest)])
-                    ]) == [1]
+                isAdmitted = try await Self.admitUnlessHeld(anna.user, bench)
                 pause.end()
                 #expect(try await registering.value == 200)
             } else {

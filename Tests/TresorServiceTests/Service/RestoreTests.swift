@@ -130,6 +130,22 @@
             #expect(try await noting.bench.renewed(anna).at(service).reply(AccountRequest()).status == 200)
         }
 
+        /// A session may be dated long after it was signed, so that no record of its end lapses.
+        @Test func A237_aSessionOfALaterYearStaysEnded() async throws {
+            let noting = try await NotingBench()
+            let anna = try await noting.person("anna")
+            let backup = try await Backup(of: noting.bench)
+            let later = noting.bench.clock.now + 366 * 86_400
+            let key = try SessionKey(
+                of: anna.identity, device: nil, server: noting.service.id, since: later, duration: 3_600)
+            _ = try await anna.ask(EndSessionsRequest())
+            noting.bench.clock.now = later
+            let service = try await noting.restart(from: backup)
+            let stolen = Signer(service: service, clock: anna.clock, identity: anna.identity, key: key)
+            let ended = ServiceReply(Refusal.ended(now: try await noting.bench.era(of: anna.user)))
+            #expect(try await stolen.reply(AccountRequest()) == ended)
+        }
+
         @Test func A237_anInvitationIsGoodOnce() async throws {
             let noting = try await NotingBench(.byInvitation)
             let (used, withdrawn, fresh) = (

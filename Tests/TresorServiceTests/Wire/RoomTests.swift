@@ -4,6 +4,7 @@
     import NIOCore
     import Testing
     import TresorCore
+    import TresorCrypto
 
     @testable import TresorServer
 
@@ -100,6 +101,36 @@
             #expect(proved.hasRoom(for: 16 << 20, of: [192, 0, 2, 1], isLarge: true))
         }
 
+        /// The bodies of an account that get room.
+        ///
+        /// - Parameter last: gives the last byte of the address from which each is sent.
+        static func held(
+            of account: UInt8, in room: SharedBudget, from last: (UInt8) -> UInt8
+        ) throws -> [Exchange] {
+            let user = UserID(try #require(Hash256([UInt8](repeating: account, count: Hash256.byteCount))))
+            return (0..<9).compactMap { (number: UInt8) in
+                let head = AcceptedHead(
+                    route: .operation(.append), bodyByteCount: 1 << 20, authorization: nil, host: "localhost",
+                    ports: [], forwardedFor: nil, closes: false)
+                let exchange = Exchange(source: [192, 0, 2, last(number)], head: head, budget: room)
+                guard exchange.move(to: Responder.Verdict(room: room, account: user)),
+                    exchange.append(ByteBuffer(repeating: 1, count: 1 << 20))
+                else { return nil }
+                return exchange
+            }
+        }
+
+        /// Many accounts share an address, and one may have many.
+        @Test func A231_anAccountTakesAShareOfItsOwnWhereverItAsksFrom() throws {
+            let room = SharedBudget(maximum: 8 << 20, share: 4 << 20)
+            let heldByEve = try Self.held(of: 1, in: room) { $0 }
+            #expect(heldByEve.count == 3)
+            let heldByAnna = try Self.held(of: 2, in: room) { _ in 1 }
+            #expect(heldByAnna.count == 3)
+            for body in heldByEve + heldByAnna { body.giveBack() }
+            #expect(room.taken == 0)
+        }
+
         /// Bodies that lack a byte fill what strangers have, and each command asks for the description first.
         @Test func A230_strangersBodiesLeaveRoomToTheDescriptionOfTheService() async throws {
             let responder = Responder(
@@ -111,8 +142,7 @@
                     ports: [], forwardedFor: nil, closes: false)
                 let source: [UInt8] = [198, 51, 100, last]
                 let exchange = Exchange(source: source, head: head, budget: responder.bodies)
-                let room = try await responder.judge(head, from: source, to: []).room
-                return exchange.move(to: room) ? exchange : nil
+                return exchange.move(to: try await responder.judge(head, from: source, to: [])) ? exchange : nil
             }
             var held: [Exchange] = []
             for number in 0..<320 {

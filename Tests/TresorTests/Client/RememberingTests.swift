@@ -164,6 +164,27 @@ import TresorStore
         #expect(try await house.client.logs.state(of: tresor).head == whole.head)
     }
 
+    /// Another process reads that this person was removed, and deletes what the home must not have any more, or the tresor
+    /// is deleted.
+    @Test(arguments: [false, true]) func nothingIsKeptBehindAPurge(isDeleted: Bool) async throws {
+        try house.client.people.pinBlocking(anna.identity.chain)
+        let state = try await house.client.logs.state(of: tresor)
+        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        let other = world.session(of: house).client
+        _ = try await other.logs.state(of: tresor)
+        try other.archive.forgetAccess(to: tresor)
+        if isDeleted { try other.archive.forget(state) }
+        let home = house.home
+        #expect(home[.state(tresor)] == nil)
+        // A process that read before that has neither kept a snapshot yet nor noted its store.
+        let named = Client(
+            home: house.client.home, store: house.client.guardedStore.base, named: StoreName([7]),
+            clock: { [clock = world.clock] in clock.now })
+        let late = Session(client: named, identity: house.identity).client.archive
+        #expect(try await late.remember(state, FreshEntries(first: 0), known: state))
+        #expect(house.home == home)
+    }
+
     @Test func A74_aLogIsNotVerifiedTwice() async throws {
         var state = try await anna.client.logs.state(of: tresor)
         state.headTime = 77

@@ -71,5 +71,30 @@ extension CommandSuite {
             #expect(try await stage.run(as: "anna", words).code == 0)
             #expect(try stage.bytes("kit") == kept)
         }
+
+        /// The other run with the same words fails, and removes their file, before the first one makes them valid.
+        @Test func theWordsOfAValidKitAreWrittenAgain() async throws {
+            let stage = try CommandStage()
+            let anna = try await stage.personWithPassword("anna")
+            let words = ["recover", "--new-kit", "--kit", "@kit", "--password-file", "@password"]
+            let lock = Mutex<SlotLock?>(try anna.client.home.slotLock())
+            let others = Mutex<[CommandStage.Ending]>([])
+            var wait = SlotWait()
+            wait.pause = { _ in
+                lock.withLock { $0 = nil }
+                guard others.withLock({ $0.isEmpty }) else { return }
+                stage.evil.showKitCopy { _ in nil }
+                if let other = try? await stage.run(as: "anna", words) { others.withLock { $0.append(other) } }
+                stage.evil.showKitCopy { $0 }
+                #expect(!FileManager.default.fileExists(atPath: stage.path("kit")))
+            }
+            let ending = try await stage.run(as: "anna", words, slotWait: wait)
+            let other = try #require(others.withLock { $0.first })
+            #expect(other.code == 18 && other.error.contains("kit\" was removed: it opens nothing\n"), "\(other.error)")
+            #expect(ending.code == 0, "\(ending.error)")
+            let typed = try SecretBytes(copying: stage.bytes("kit").span)
+            let locator = try RecoveryKit(typed: typed).locator()
+            #expect(try anna.client.identityFileBlocking().kitLocator == locator)
+        }
     }
 }

@@ -101,6 +101,60 @@ import TresorTesting
         #expect(keptCount == 0)
     }
 
+    /// A log in the home of more than 600 entries, of which one is a checkpoint.
+    private func longLog() throws -> (book: RecordBook, checkpoint: UInt64) {
+        var book = try RecordBook(anna.identity)
+        func grow(by count: Int) throws {
+            for _ in 0..<count { try book.add(.rename(RenameBody(try Chronicle.anyName()))) }
+        }
+        try grow(by: 300)
+        let commit = try book.put(try Item("plan", "text"))
+        let checkpoint = try book.checkpoint([], upto: commit)
+        try grow(by: 300)
+        return (book, checkpoint)
+    }
+
+    /// Forgets a log that the home has in this copy, with two volumes of a checkpoint.
+    ///
+    /// - Returns: the number of reads that it took.
+    private func forget(_ book: RecordBook, _ copy: [[UInt8]], withVolumesOf checkpoint: UInt64) throws -> Int {
+        let volumes = ([0, 1] as [UInt64]).map { HomeObject.volume(book.tresor, checkpoint: checkpoint, number: $0) }
+        for volume in volumes { try home.replace(volume, with: [7]) }
+        for start in stride(from: 0, through: 512, by: 512) {
+            let part = LogCopy(entries: Array(copy.dropFirst(start).prefix(512)))
+            try home.replace(.log(book.tresor, part: UInt64(start / 512)), with: part.bytes)
+        }
+        let before = home.readCount
+        try anna.client.archive.forgetPacks(of: book.tresor, upTo: book.state.head.sequence)
+        let count = home.readCount - before
+        for volume in volumes { #expect(home.read(volume) == nil) }
+        return count
+    }
+
+    @Test func volumesAreLookedForAtCheckpoints() throws {
+        let (book, checkpoint) = try longLog()
+        // Ten parts, of the log and of packs, then the volumes, and what has no next entry in the copy.
+        #expect(try forget(book, book.entries, withVolumesOf: checkpoint) < 80)
+    }
+
+    @Test func aDamagedCopyOfTheLogHidesNoVolumes() throws {
+        let (book, checkpoint) = try longLog()
+        let place = Int(checkpoint)
+        let other = try Entry(
+            tresor: book.tresor, sequence: checkpoint, previous: try Entry(book.entries[place]).previous,
+            author: anna.identity, time: book.time, body: .rename(RenameBody(try Chronicle.anyName())))
+        var (replaced, cut) = (book.entries, book.entries)
+        replaced[place] = other.bytes
+        cut[place].removeLast()
+        for copy in [replaced, cut, [], Array(book.entries.prefix(place)), Array(book.entries.dropFirst())] {
+            _ = try forget(book, copy, withVolumesOf: checkpoint)
+        }
+        try home.replace(.log(book.tresor, part: 0), with: [1, 2, 3])
+        try home.replace(.volume(book.tresor, checkpoint: checkpoint, number: 0), with: [7])
+        try anna.client.archive.forgetPacks(of: book.tresor, upTo: book.state.head.sequence)
+        #expect(home.read(.volume(book.tresor, checkpoint: checkpoint, number: 0)) == nil)
+    }
+
     @Test func aDeletionGivesTheHomeToOthersBehindThePacks() async throws {
         for sequence: UInt64 in 1...3 { try await files.keep([sequence: pack(sequence)], for: anna.user) }
         let watched = DeletionCountingHome(base: home)
@@ -119,6 +173,30 @@ import TresorTesting
         #expect(keptCount == 3)
         try anna.client.archive.forgetPacks(of: tresor, upTo: last)
         #expect(keptCount == 0)
+    }
+
+    /// Versions are compared by the table: nobody has a list, or a change that is not sent yet, open their packs.
+    @Test func versionsAreComparedWithoutTheirPacks() async throws {
+        let copy = home.copy()
+        let counting = CountingHome(home: copy)
+        let mine = anna.records(in: tresor)
+        let theirs = Session(client: world.client(counting), identity: anna.identity).records(in: tresor)
+        func readsOfPacks(_ body: () async throws -> Void) async throws -> Int {
+            counting.tally.reset()
+            try await body()
+            return counting.tally.counts["home records", default: 0]
+        }
+        try await mine.put("plan", "one".utf8)
+        try await theirs.put("plan", "two".utf8)
+        _ = try await mine.sync()
+        _ = try await theirs.pull()
+        func expectVersions() async throws { #expect(try await theirs.get("plan").versionCount == 2) }
+        try await expectVersions()
+        #expect(try await readsOfPacks(expectVersions) == 0)
+        _ = try await theirs.sync()
+        func expectList() async throws { #expect(try await theirs.list().records.map(\.state) == [.versions]) }
+        try await expectList()
+        #expect(try await readsOfPacks(expectList) == 0)
     }
 
     @Test func whatCameIsKeptAlthoughALaterAnswerFails() async throws {

@@ -40,7 +40,7 @@ package struct CheckpointBody: LogBody {
     var name: String { "checkpoint" }
     var change: LogRecord.Change { .additive(type: type) }
 
-    /// Who may write any additive body. That the author is an owner is for ``check(_:in:)``.
+    /// Whether the author may write any additive body. That the author is an owner is for ``check(_:in:)``.
     func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isWriter }
 
     /// R15 for this body, R38 to R42.

@@ -314,6 +314,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case signedAsBefore
     /// That large bodies leave room to small ones.
     case keptRoom
+    /// That the bodies of an account take its own share of the room, wherever it asks from.
+    case accountRoom
     /// The bytes of a body that must come in a span of time.
     case bodyPace
     /// That the networks of a line of IPv6 share limits.

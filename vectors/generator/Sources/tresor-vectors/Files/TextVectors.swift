@@ -171,6 +171,20 @@ struct TextVectors: TestWriter {
         ] {
             invalid("numbered: \(comment)", "BadWord", "wrong_password", base: base, in: ["words": numbered])
         }
+        addForeignKits(words, base: base)
+    }
+
+    /// The words as other programs write them: what separates no words belongs to one.
+    private func addForeignKits(_ words: [String], base: Int) {
+        let wide = words.joined(separator: " ").utf16.map { u16(Int($0)) }
+        for (comment, typed) in [
+            ("a comma and a blank between two words", ascii(words.joined(separator: ", "))),
+            ("hyphens", ascii(words.joined(separator: "-"))),
+            ("UTF-16 with a byte-order mark, low bytes first", [0xff, 0xfe] + wide.flatMap { $0.reversed() }),
+            ("UTF-16 with a byte-order mark, high bytes first", [0xfe, 0xff] + join(wide)),
+        ] as [(String, Bytes)] {
+            invalid(comment, "BadWord", "wrong_password", base: base, in: ["words": typed])
+        }
     }
 
     private func addErrors() {

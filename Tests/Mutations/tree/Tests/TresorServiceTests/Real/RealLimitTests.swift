@@ -93,6 +93,14 @@
             }
         }
 
+        @Test func A231_withoutTheCheckAnAccountTakesTheRoomOfItsAddress() async throws {
+            try await Self.expectReal(without: .accountRoom) {
+                let room = SharedBudget(maximum: 8 << 20, share: 4 << 20)
+                let held = try RoomTests.held(of: 1, in: room) { _ in 1 }
+                return try !held.isEmpty && RoomTests.held(of: 2, in: room) { _ in 1 }.isEmpty
+            }
+        }
+
         @Test func A126_withoutTheCheckWorkForClientsWhoResetTakesNoRoom() async throws {
             try await Self.expectReal(without: .keptBody) {
                 let handler = NotingHandler(holding: .append)
