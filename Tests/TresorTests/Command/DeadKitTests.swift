@@ -77,7 +77,9 @@ extension CommandSuite {
             let stage = try CommandStage()
             let anna = try await stage.personWithPassword("anna")
             let words = ["recover", "--new-kit", "--kit", "@kit", "--password-file", "@password"]
-            let lock = Mutex<SlotLock?>(try anna.client.home.slotLock())
+            let home = anna.client.home
+            let held = try home.slotLock()
+            let lock = Mutex<SlotLock?>(held)
             let others = Mutex<[CommandStage.Ending]>([])
             var wait = SlotWait()
             wait.pause = { _ in
