@@ -77,13 +77,11 @@ extension CommandSuite {
             let stage = try CommandStage()
             let anna = try await stage.personWithPassword("anna")
             let words = ["recover", "--new-kit", "--kit", "@kit", "--password-file", "@password"]
-            let home = anna.client.home
-            let held = try home.slotLock()
-            let lock = Mutex<SlotLock?>(held)
+            let held = try HeldSlots(of: anna.client.home)
             let others = Mutex<[CommandStage.Ending]>([])
             var wait = SlotWait()
             wait.pause = { _ in
-                lock.withLock { $0 = nil }
+                held.end()
                 guard others.withLock({ $0.isEmpty }) else { return }
                 stage.evil.showKitCopy { _ in nil }
                 if let other = try? await stage.run(as: "anna", words) { others.withLock { $0.append(other) } }
@@ -99,4 +97,13 @@ extension CommandSuite {
             #expect(try anna.client.identityFileBlocking().kitLocator == locator)
         }
     }
+}
+
+/// Another change of the key slots, which has begun.
+private final class HeldSlots: Sendable {
+    private let lock: Mutex<SlotLock?>
+
+    init(of home: some Home) throws { lock = Mutex(try home.slotLock()) }
+
+    func end() { lock.withLock { $0 = nil } }
 }
