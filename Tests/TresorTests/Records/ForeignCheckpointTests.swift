@@ -137,6 +137,27 @@ import TresorTesting
         #expect(try await scene.state().checkpoint == sequence)
     }
 
+    /// A thief of late's seed can renew late's keys too. Nobody has compared the new ones.
+    @Test func A147_volumesByAKeyThatWasNotComparedAreNotSealedAgain() async throws {
+        let renewed = try await scene.late.renewal.renew(password: password("late"), cost: .floor, kit: nil)
+        #expect(try await renewed.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
+        let sequence = try #require(try await renewed.records(in: scene.tresor).compact().checkpoint)
+        let device = scene.device(scene.empty)
+        let records = device.records(in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        for isDryRun in [true, false] {
+            #expect(await failure { _ = try await records.compact(isDryRun: isDryRun) } == .unverified)
+        }
+        // There is something to gain then, and still nothing is sealed again.
+        try await records.put("e", "e1".utf8)
+        #expect(await failure { _ = try await records.compact() } == .unverified)
+        #expect(try await records.unsent() == [])
+        #expect(try await scene.state().checkpoint == sequence)
+        try device.client.people.pinBlocking(renewed.identity.chain)
+        #expect(try await records.compact().keptCount == 5)
+        #expect(try await scene.text("a", records) == "a2")
+    }
+
     /// Packs went for a checkpoint of anna's. House made the next one, and nobody has gone on with it.
     private func unfinished(_ change: (inout [Kept]) throws -> Void = { _ in }) async throws -> UInt64 {
         try await scene.anna.share(scene.tresor, with: [scene.house], as: .owner)
