@@ -140,6 +140,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case provedVolumes
     /// That the author of the volumes that are sealed again used a key that was compared.
     case vouchersKey
+    /// That an owner's own checkpoint is one of their newest key.
+    case newestKey
     /// That nobody goes on with another owner's volumes while the store has packs that they replaced.
     case packsLeft
     /// That a home keeps volumes for a member alone.

@@ -23,16 +23,25 @@ extension RealAttackTests {
         @Test func A147_aKeyThatNobodyComparedVouchesForWhatIsSealedAgain() async throws {
             await RealAttackTests.expectReal(.unverified, without: .vouchersKey, isLate: true) {
                 let owners = try await Owners()
-                let bob = owners.scene.bob
-                let thief = try await bob.renewal.renew(password: password("bob"), cost: .floor, kit: nil)
-                #expect(try await thief.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
+                let thief = try await owners.renewed(owners.scene.bob)
                 try await owners.lie(by: thief)
                 try await owners.delete(owners.packs())
-                let mine = owners.newDevice()
+                let mine = owners.newDevice().records(in: owners.scene.tresor)
                 try await mine.put("more", "x".utf8)
                 _ = try await mine.compact()
                 let shown = try await owners.shown()
                 return shown.content == Array("false".utf8) && shown.vouchedBy == owners.scene.anna.user
+            }
+        }
+
+        @Test func A147_aFormerKeySpeaksForTheNewestOne() async throws {
+            await RealAttackTests.expectReal(nil, without: .newestKey, isLate: true) {
+                let owners = try await Owners()
+                // By a thief of anna's seed, before she replaces it.
+                try await owners.lie(by: owners.scene.anna)
+                let mine = try await owners.renewed(owners.newDevice()).records(in: owners.scene.tresor)
+                _ = try await mine.compact()
+                return try await mine.get("plan").content == Array("false".utf8)
             }
         }
 
@@ -41,7 +50,7 @@ extension RealAttackTests {
                 let owners = try await Owners()
                 try await owners.lie(by: owners.scene.bob)
                 try await owners.delete(owners.packs().dropLast())
-                _ = try await owners.newDevice().compact()
+                _ = try await owners.newDevice().records(in: owners.scene.tresor).compact()
                 return try await owners.packs().isEmpty
             }
         }
@@ -87,7 +96,7 @@ extension RealAttackTests {
 /// A tresor with two owners, anna and bob, and two records of anna's, each with a pack of its own.
 private struct Owners {
     let scene: Scene
-    /// A home of anna's that has read no record.
+    /// A home of anna's from before.
     private let empty: MemoryHome
     private let plan: UInt64
 
@@ -128,13 +137,19 @@ private struct Owners {
         try await scene.store.truth.deleteBlobs(Array(packs), in: scene.tresor)
     }
 
-    func newDevice() -> Records {
-        scene.world.session(of: scene.anna, home: empty.copy()).records(in: scene.tresor)
+    /// A device of anna's that has read no record.
+    func newDevice() -> Session { scene.world.session(of: scene.anna, home: empty.copy()) }
+
+    /// A person with new keys, which the tresor has.
+    func renewed(_ person: Session) async throws -> Session {
+        let next = try await person.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await next.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
+        return next
     }
 
     /// What another new device shows of the plan.
     func shown() async throws -> Record {
-        let records = newDevice()
+        let records = newDevice().records(in: scene.tresor)
         _ = try await records.sync()
         return try await records.get("plan")
     }
