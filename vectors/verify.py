@@ -24,6 +24,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import sqlite3
 import ssl
@@ -3511,6 +3512,16 @@ def check_volumes(kept, upto, blobs):
     require(all(sequence in blobs and (item.blob is None or item.blob < blobs[sequence]) for sequence, item in kept))
 
 
+def kept_items(state, entries, volume, keys):
+    """What the newest checkpoint keeps; `volume(i)` gives what the store has at a place, `keys(epoch)` TK, HK."""
+    entry, found = entries[state.checkpoint], []
+    for index in range(len(entry.said.blobs)):
+        found += open_volume(state, entry, index, volume(index), lambda: keys(entry.said.epoch))
+    blobs = {other.sequence: len(other.said.blobs) for other in entries if other.type == COMMIT and other.void is None}
+    check_volumes(found, entry.said.upto, blobs)
+    return found
+
+
 def compare_packs(kept, upto, packs):
     """`packs` maps each commit before the checkpoint to its items."""
     table = Table()
@@ -4485,14 +4496,8 @@ def records_in(i):
               for entry in entries if entry.type == COMMIT}
 
     def kept():
-        entry = entries[state.checkpoint]
-        found = []
-        for index in range(len(entry.said.blobs)):
-            data = volumes[index] if index < len(volumes) else None
-            found += open_volume(state, entry, index, data, lambda: keys_in(state, entry.said.epoch, keys.get(entry.said.epoch)))
-        blobs = {other.sequence: len(other.said.blobs) for other in entries if other.type == COMMIT and other.void is None}
-        check_volumes(found, entry.said.upto, blobs)
-        return found
+        return kept_items(state, entries, lambda index: volumes[index] if index < len(volumes) else None,
+                          lambda epoch: keys_in(state, epoch, keys.get(epoch)))
     commits = [entry for entry in entries if entry.type == COMMIT]
     table = read_records(commits, state.floor, lambda entry: opened[entry.sequence], kept)
     return table, state, entries, opened, kept
@@ -5540,6 +5545,12 @@ class Command:
         finally:
             connection.close()
 
+    def blob(self, hash_):
+        """What the store has under a blob hash; none for none. A row has the number of a part, in 8 bytes, and the part."""
+        _, rows = self.blobs(b"tresorF1")
+        parts = [sorted(row.values(), key=len) for row in rows if hash_ in row.values()]
+        return b"".join(part[-1] for part in sorted(parts)) if parts else None
+
     def log(self, tresor):
         entries = [data for data in self.objects(b"tresorE1") if data[10:42] == tresor]
         return sorted(entries, key=lambda data: data[42:50])
@@ -5786,6 +5797,7 @@ def live_all(run, command):
     run.check("it refuses a reader's file", lambda: refuses("anna", run.seal(eve, tresor, small), "no_access"))
     run.check("it refuses a replaced generation", lambda: refuses("dr-house", run.seal(anna, tresor, small, generation=0), "no_access"))
     run.section("10.4", "live-seal")
+    live_records(run, command, people)
 
     # An identity file made here, with a kit slot, a password slot and its tag
     def made_identity():
@@ -5922,6 +5934,91 @@ def live_all(run, command):
         same(run.open(people["eve"], command.directory / "7.tresor")[0], small, "content")
     run.check("a card that was compared is put into the log", newer_card)
     run.section("9.7", "live-make")
+
+
+def live_records(run, command, people):
+    """19: records that were compacted under a newer key, and what was committed after it. A copy of a home from before reads the volumes."""
+    anna, house = people["anna"], people["dr-house"]
+
+    def put(home, **contents):
+        for name, content in contents.items():
+            command.file(name, content)
+        command.must(home, "put", "-t", "care", "--type", "text/plain", *contents)
+
+    made = command.must("anna", "create", "care").decode().strip()
+    tresor = next(data[10:42] for data in command.objects(b"tresorE1") if id_text(data[10:42]) == made)
+    command.must("anna", "share", "-t", "care", "dr-house", "--role", "writer")
+    shutil.copytree(command.directory / "anna", command.directory / "anna-new")
+    put("anna", plan=b"one", gone=b"x")
+    command.must("dr-house", "sync")
+    command.file("plan", b"beside it")
+    command.must("dr-house", "put", "-t", "care", "--later", "plan")
+    put("anna", plan=b"two")
+    command.must("dr-house", "sync")
+    command.must("dr-house", "put", "-t", "care", "--delete", "gone")
+    for first in (0, 9):                                    # more than one volume takes
+        put("anna", **{"scan%02d" % i: os.urandom(60000) for i in range(first, first + 9)})
+    command.must("anna", "rotate", "-t", "care", "--yes")
+    keys = functools.cache(lambda epoch: run.keys(anna, tresor, epoch))
+
+    def packs():
+        """The state, the entries, and what the packs that the store has are for anna, who has the whole history."""
+        state, entries = judged(tresor, command.log(tresor))
+        return state, entries, {entry.sequence: open_pack(state, entry, 0, command.blob(entry.said.blobs[0][0]), lambda: keys(entry.said.epoch))
+                                for entry in entries if entry.type == COMMIT}
+    before = packs()[2]
+    command.must("anna", "compact", "-t", "care", "--yes")
+    command.file("plan-file", b"a content that came later")
+    command.must("dr-house", "put", "-t", "care", "--as", "after", "plan-file")
+    state, entries, opened_ = packs()
+
+    def kept():
+        return kept_items(state, entries, lambda index: command.blob(entries[state.checkpoint].said.blobs[index][0]), keys)
+
+    def volumes():
+        said = entries[state.checkpoint].said
+        same((len(said.blobs), said.epoch, state.floor), (2, 2, state.checkpoint - 1), "checkpoint")
+        same({sequence: what for sequence, (what, _, _) in opened_.items() if what != WITHHELD}, {state.sequence: ITEMS}, "pack in the store")
+        same({what for what, _, _ in before.values()}, {ITEMS}, "pack of before")
+        compare_packs(kept(), state.floor, {sequence: items for sequence, (_, items, _) in before.items()})
+    run.check("volumes stand for the packs, which the store has no more", volumes)
+    table = read_records([entry for entry in entries if entry.type == COMMIT], state.floor, lambda entry: opened_[entry.sequence], kept)
+
+    def listed():
+        same((table.by_volumes, table.missing, table.no_volume), (True, {}, None), "table")
+        wanted = {}
+        for name in table.names():
+            revisions = [table.shown(name)] + table.put_aside(name) if table.shown(name) else table.rank(name)[:1]
+            for revision in revisions:
+                item = table.items[name][revision]
+                said = "deleted" if item.kind == 0 else "versions" if len(revisions) > 1 else "ok"
+                by = id_text(anna.user) if revision <= state.floor else None
+                wanted[name.decode(), revision] = (id_text(entries[revision].author), said, item.time, by)
+        same((len(wanted), {row[1] for row in wanted.values()}), (22, {"ok", "versions", "deleted"}), "list")
+        own = {place: row[:3] + (None,) for place, row in wanted.items()}
+        # A home with every pack takes nobody's word.
+        for home, rows in (("anna-new", wanted), ("dr-house", wanted), ("anna", own)):
+            found = {}
+            for line in command.must(home, "records", "-t", "care", "--versions", "--deleted", "--json").splitlines():
+                row = json.loads(line)
+                when = int(datetime.datetime.fromisoformat(row["date"]).timestamp())
+                found[row["name"], row["revision"]] = (row["author"], row["state"], when, row.get("vouched_by"))
+            same(found, rows, "list of %s" % home)
+    run.check("the command lists the same versions", listed)
+
+    def shown():
+        for name in table.names():
+            revision = table.shown(name)
+            if revision == 0:
+                refused_with("not_found", command.run("anna-new", "get", "-t", "care", name.decode()))
+            elif not name.startswith(b"scan") or name in (b"scan00", b"scan17"):
+                same(command.must("anna-new", "get", "-t", "care", name.decode()), table.items[name][revision].content, "content")
+                for other in table.put_aside(name):
+                    content = command.must("anna-new", "get", "-t", "care", name.decode(), "--rev", other)
+                    same(content, table.items[name][other].content, "content beside it")
+        same([entries[table.shown(name)].author for name in (b"after", b"scan17")], [house.user, anna.user], "author")
+    run.check("the command shows the same contents", shown)
+    run.section("19.5", "live-records")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ struct Compaction: Sendable {
     private func trustedView(at state: LogState, _ entries: [Entry]) async throws(TresorError) -> RecordView {
         let known = try await records.view(at: state)
         guard let newest = known.checkpoint, known.volumes != nil else { return known }
-        if known.isByNewestVolumes, newest.entry.author == session.user { return known }
+        if known.isByNewestVolumes, isOwn(newest.entry) { return known }
         let packs = UnneededBlobs(session: session, view: known, entries: entries)
         if try await packs.areThere(upto: state.floor) {
             try await RecordPull(session: session, state: state).fetchReplaced(known.checkpoints)
@@ -186,7 +186,7 @@ struct Compaction: Sendable {
         let view = try await RecordView.read(at: state, from: nil, by: .earliest, of: session)
         guard let base = view.volumes?.checkpoint.entry else { return view }
         try client.trust.authorTrust(of: base.author, generation: base.generation, in: state)
-        if base.author == session.user { return view }
+        if isOwn(base) { return view }
         guard try await !packs.areThere(upto: view.volumes?.checkpoint.body.upto ?? 0) else { throw .store(.withheld) }
         // Of two that others made, none is believed against the other.
         if !view.isByNewestVolumes, view.table.isComplete {
@@ -197,6 +197,12 @@ struct Compaction: Sendable {
             }
         }
         return view
+    }
+
+    /// Whether an entry is one's own. Somebody else may have made one with a former key, which was replaced because it was
+    /// stolen.
+    private func isOwn(_ entry: Entry) -> Bool {
+        entry.author == session.user && entry.generation == session.identity.generation
     }
 
     /// The last entry for which a checkpoint may stand (R42), and for whom it stands for no more.

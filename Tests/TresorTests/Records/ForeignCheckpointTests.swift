@@ -50,12 +50,12 @@ import TresorTesting
     }
 
     /// A checkpoint that keeps one version of one record, with another content than its pack.
-    private func falseCheckpoint() async throws -> UInt64 {
+    private func falseCheckpoint(by owner: Session? = nil) async throws -> UInt64 {
         _ = try await scene.records.sync()
         let revision = try #require(try await scene.records.get("a").revision)
         let item = Item(
             record: try Name(typed: "a"), replaces: [], time: 5, content: .bytes(Array("false".utf8), type: .empty))
-        return try await checkpoint([Kept(sequence: revision, item: item)])
+        return try await checkpoint([Kept(sequence: revision, item: item)], by: owner)
     }
 
     private func entries() async throws -> [Entry] {
@@ -135,6 +135,48 @@ import TresorTesting
         #expect(await failure { _ = try await device.compact() } == .store(.withheld))
         #expect(Set(try await scene.stored()).isSuperset(of: stored))
         #expect(try await scene.state().checkpoint == sequence)
+    }
+
+    /// A thief of late's seed can renew late's keys too. Nobody has compared the new ones.
+    @Test func A147_volumesByAKeyThatWasNotComparedAreNotSealedAgain() async throws {
+        let renewed = try await scene.late.renewal.renew(password: password("late"), cost: .floor, kit: nil)
+        #expect(try await renewed.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
+        let sequence = try #require(try await renewed.records(in: scene.tresor).compact().checkpoint)
+        let device = scene.device(scene.empty)
+        let records = device.records(in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        for isDryRun in [true, false] {
+            #expect(await failure { _ = try await records.compact(isDryRun: isDryRun) } == .unverified)
+        }
+        // There is something to gain then, and still nothing is sealed again.
+        try await records.put("e", "e1".utf8)
+        #expect(await failure { _ = try await records.compact() } == .unverified)
+        #expect(try await records.unsent() == [])
+        #expect(try await scene.state().checkpoint == sequence)
+        try device.client.people.pinBlocking(renewed.identity.chain)
+        #expect(try await records.compact().keptCount == 5)
+        #expect(try await scene.text("a", records) == "a2")
+    }
+
+    /// A thief of anna's seed made a checkpoint before she replaced it. A new device of hers has no pack.
+    @Test func A147_whatOnesFormerKeySaysIsComparedToo() async throws {
+        let sequence = try await falseCheckpoint(by: scene.anna)
+        let device = scene.device(scene.empty)
+        let renewed = try await device.renewal.renew(password: password("anna"), cost: .floor, kit: nil)
+        #expect(try await renewed.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
+        let records = renewed.records(in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        #expect(try await scene.text("a", records) == "false")
+        let blobs = try await scene.blobs().filter { $0.key < sequence }
+        let lost = try #require(blobs.min { $0.key < $1.key }?.value.first)
+        let pack = try #require(try await BlobReader(scene.store, scene.tresor).read([lost])[lost])
+        // As long as a pack is lacking, nothing of it is sealed by the new key.
+        try await scene.store.deleteBlobs([lost.hash], in: scene.tresor)
+        #expect(await failure { _ = try await records.compact() } == .store(.withheld))
+        #expect(try await scene.state().checkpoint == sequence)
+        try await scene.store.putBlob(0, pack, of: lost.hash, in: scene.tresor)
+        #expect(try await records.compact().keptCount == 4)
+        #expect(try await scene.text("a", records) == "a2")
     }
 
     /// Packs went for a checkpoint of anna's. House made the next one, and nobody has gone on with it.

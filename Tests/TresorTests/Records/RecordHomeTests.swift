@@ -270,15 +270,3 @@ import TresorTesting
         #expect(try await his.versions(of: "plan").map(\.content) == [Array("theirs".utf8)])
     }
 }
-
-/// A store whose answers with packs are on their way while somebody else acts.
-private struct SlowStore: FrontStore {
-    let truth: any Store
-    let act: @Sendable () async -> Void
-
-    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
-        let answer = try await truth.blobs(hashes, in: tresor)
-        await act()
-        return answer
-    }
-}

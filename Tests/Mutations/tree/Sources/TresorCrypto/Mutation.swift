@@ -136,6 +136,16 @@ package enum Mutation: String, CaseIterable, Sendable {
     case packAuthor
     /// That a kept item is one of its commit's pack.
     case keptItems
+    /// That packs are deleted for volumes that were compared with them.
+    case provedVolumes
+    /// That the author of the volumes that are sealed again used a key that was compared.
+    case vouchersKey
+    /// That an owner's own checkpoint is one of their newest key.
+    case newestKey
+    /// That nobody goes on with another owner's volumes while the store has packs that they replaced.
+    case packsLeft
+    /// That a home keeps volumes for a member alone.
+    case memberVolumes
     /// That nothing is shown as the newest while packs are missing.
     case wholeRecords
     /// That what was sent is sent again as it is.

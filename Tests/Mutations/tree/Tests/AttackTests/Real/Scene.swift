@@ -53,11 +53,13 @@ struct Scene {
     }
 
     /// Puts an entry into the store past its author's own client.
-    func append(_ body: EntryBody, by author: Session, putting wraps: [StoredWrap] = []) async throws {
+    func append(
+        _ body: EntryBody, by author: Session, putting wraps: [StoredWrap] = [], blobs: [StoredBlob] = []
+    ) async throws {
         let entry = try entry(body, by: author, after: try await state)
         let change = LogChange(
             tresor: tresor, sequence: entry.sequence, previous: try await log(tresor, in: store.truth).last,
-            entry: entry.bytes, putting: wraps)
+            entry: entry.bytes, putting: wraps, blobs: blobs)
         #expect(try await store.append(change) == .done)
     }
 
