@@ -92,9 +92,14 @@ extension CommandSuite {
             let other = try #require(others.withLock { $0.first })
             #expect(other.code == 18 && other.error.contains("kit\" was removed: it opens nothing\n"), "\(other.error)")
             #expect(ending.code == 0, "\(ending.error)")
-            let typed = try SecretBytes(copying: stage.bytes("kit").span)
-            let locator = try RecoveryKit(typed: typed).locator()
+            let locator = try Self.locator(of: stage.bytes("kit"))
             #expect(try anna.client.identityFileBlocking().kitLocator == locator)
+        }
+
+        private static func locator(of words: [UInt8]) throws -> Hash256 {
+            let typed = try SecretBytes(copying: words.span)
+            let kit = try RecoveryKit(typed: typed)
+            return try kit.locator()
         }
     }
 }
