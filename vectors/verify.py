@@ -1290,27 +1290,57 @@ def read_changes(reader):
     return items
 
 
+UNFINISHED, CONTENT, ATTACHMENT = 0, 1, 2
+
+
+def read_held(reader):
+    """What a row says: number, kind, until or size or (content, generation, blob, header), and its bytes."""
+    start, number, kind = reader.at, reader.u16(), reader.u8()
+    require(1 <= number <= 2046 and kind <= ATTACHMENT)
+    if kind == UNFINISHED:
+        what = reader.time()
+    elif kind == CONTENT:
+        what = reader.u64()
+    else:
+        what = (reader.u16(), reader.u32(), (reader.digest(), reader.u64()), read_header(reader))
+    return number, kind, what, reader.data[start:reader.at]
+
+
 def read_outbox(data):
-    """The sent entry, its pack and its changes, or None; and the pending sets."""
-    reader, sent, pending = Reader(data), None, []
+    """The sent entry, its pack and its changes, or None; what is held; and the pending sets."""
+    reader, sent, held, pending = Reader(data), None, [], []
     reader.preamble(b"tresorG1")
-    has_sent = reader.u8()
-    require(has_sent <= 1)
-    if has_sent:
+    parts = reader.u8()
+    require(parts <= 3)
+    if parts & 1:
         entry, pack = reader.opaque32(1, 1048576), reader.opaque32(1, GREATEST_PACK)
         sent = (encode_entry(read_entry(entry)), pack, read_changes(reader))
+    if parts & 2:
+        n = reader.u16()
+        require(n >= 1)
+        held = [read_held(reader) for _ in range(n)]
     while reader.left():
         pending.append(read_changes(reader))
     names = [item.record for changes in pending for item in changes]
     require(len(names) == len(set(names)))
-    return sent, pending
+    require(all(a[0] < b[0] for a, b in zip(held, held[1:])))
+    contents = {number for number, kind, _, _ in held if kind == CONTENT}
+    named = [item.blob for changes in pending + ([sent[2]] if sent else []) for item in changes if item.kind == 2]
+    made = [what[0] for _, kind, what, _ in held if kind == ATTACHMENT]
+    for numbers in (named, made):
+        require(len(numbers) == len(set(numbers)) and contents.issuperset(numbers))
+    return sent, held, pending
 
 
-def encode_outbox(sent, pending):
+def encode_outbox(sent, held, pending):
     def encode(items):
         return u16(len(items)) + b"".join(item.bytes for item in items)
 
-    head = u8(0) if sent is None else u8(1) + opaque32(sent[0]) + opaque32(sent[1]) + encode(sent[2])
+    head = u8((1 if sent else 0) + (2 if held else 0))
+    if sent:
+        head += opaque32(sent[0]) + opaque32(sent[1]) + encode(sent[2])
+    if held:
+        head += u16(len(held)) + b"".join(row[3] for row in held)
     return preamble(b"tresorG1") + head + b"".join(encode(changes) for changes in pending)
 
 
@@ -1356,6 +1386,10 @@ def open_marks(identity, sealed):
 
 def open_outbox(identity, tresor, sealed):
     return read_outbox(open_from_home(identity, "tresor/v1/outbox-seal", sealed, tresor))
+
+
+def open_piece(identity, tresor, number, i, sealed):
+    return open_from_home(identity, "tresor/v1/outbox-seal", sealed, tresor + u16(number) + u64(i))
 
 
 def seal_marks(identity, marks):
@@ -3358,7 +3392,7 @@ def check_blob(blob, data):
     require(len(data) == size and H("tresor/v1/blob-hash", data) == hash_)
 
 
-def open_sealed(state, entry, epoch, type_, data, key, label):
+def open_sealed(state, entry, epoch, type_, data, key, label, record=b""):
     """§19.2 step 5: the content and the sequence of the head that the header names."""
     header = read_header(Reader(data[:90]))
     require(len(data) <= MOST and tc1_opened_size(len(data) - 90) >= 512)
@@ -3373,7 +3407,7 @@ def open_sealed(state, entry, epoch, type_, data, key, label):
     content = reader.take(length)
     require(len(payload) == padded_size(len(fields.fields) + length + 72) and not any(payload[reader.at:-72]))
     judge_statement(state, fields, content_hash(content))
-    require(fields.type == type_ and fields.record == b"" and fields.origin is None)
+    require(fields.type == type_ and fields.record == record and fields.origin is None)
     require(fields.author == entry.author and fields.generation == entry.generation)
     return content, header.head_sequence
 
@@ -3394,6 +3428,16 @@ def open_pack(state, entry, history, data, keys):
         return ITEMS, read_pack(content, head, len(entry.said.blobs)), None                         # 6
     except Refused as refused:
         return (WITHHELD, None, "unsupported") if refused.name == "unsupported" else (VOID, None, None)
+
+
+def open_attachment(state, entry, item, data, keys):
+    """The content of an item of kind 2; `keys()` gives TK, HK."""
+    check_blob(entry.said.blobs[item.blob], data)                                                   # 1
+    TK, _ = keys()                                                                                  # 2
+    try:
+        return open_sealed(state, entry, entry.said.epoch, item.type, data, TK, "tresor/v1/file-seal", item.record)[0]  # 3
+    except Refused as refused:
+        raise Refused("unsupported" if refused.name == "unsupported" else "altered") from None
 
 
 # 19.3 The table
@@ -4152,6 +4196,14 @@ def test_open_outbox(i, trace):
     identity = identity_in(i)
     note(trace, home_key=identity.keys[-1].home_key)
     return {"outbox": encode_outbox(*open_outbox(identity, i["tresor"], i["sealed outbox"]))}
+
+
+@operation("openPiece")
+def test_open_piece(i, trace):
+    identity = identity_in(i)
+    note(trace, home_key=identity.keys[-1].home_key)
+    number, place = number_in(i["number"]), number_in(i["place"])
+    return {"piece": open_piece(identity, i["tresor"], number, place, i["sealed piece"])}
 
 
 @operation("openWithPassword")

@@ -16,16 +16,29 @@ struct RecordSync: Sendable {
     private var client: Client { session.client }
     private var outbox: OutboxFile { OutboxFile(session: session, tresor: tresor) }
 
-    /// Fetches (steps 1 to 3), and sends unless that is not wanted.
+    /// Fetches (steps 1 to 3), and sends unless that is not wanted. What nobody needs any more is deleted from the home.
     func run(sending: Bool) async throws(TresorError) -> SyncReport {
+        do throws(TresorError) {
+            let report = try await runAll(sending: sending)
+            await outbox.clean()
+            return report
+        } catch {
+            await outbox.clean()
+            throw error
+        }
+    }
+
+    private func runAll(sending: Bool) async throws(TresorError) -> SyncReport {
         var report = SyncReport(tresor: tresor)
-        // How often what was sent is not seen in the log.
-        var failures = 0
+        // How often what was sent is not seen in the log, and the commit that was sent last.
+        var (failures, last) = (0, Outbox.Sent?.none)
         while true {
             try Cancellation.check()
             let state = try await client.logs.state(of: tresor)
             guard state.members[session.user] != nil else {
                 guard try await purge(state) else { continue }
+                // The log has grown, so the commit that was sent cannot be in it any more.
+                try await outbox.change { (outbox) throws(TresorError) in outbox.releaseAttachments() }
                 guard state.waiting[session.user] == nil else { throw .waiting }
                 report.isGone = true
                 report.head = state.head.sequence
@@ -50,7 +63,9 @@ struct RecordSync: Sendable {
                 failures += 1
                 let sent: Outbox.Sent?
                 if let waiting = box.sent { sent = waiting } else { sent = try await freeze() }
-                if let sent { try await send(sent, in: state) }
+                // Where it was sent just now and its place is free, the store lacks an attachment.
+                if let sent { try await send(sent, in: state, isAgain: sent == last) }
+                last = sent
             } catch {
                 switch error {
                 case .cancelled, .forked, .usage(.locked): throw error
@@ -116,14 +131,21 @@ struct RecordSync: Sendable {
     private func freeze() async throws(TresorError) -> Outbox.Sent? {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
+        try await AttachmentSealing(outbox: outbox).seal(in: state, with: keys)
         let (identity, time) = (session.identity, client.clock())
         return try await outbox.change { (outbox) throws(TresorError) in
             if let sent = outbox.sent { return sent }
             let items = outbox.next()
             // A change may replace a commit that this state does not have yet.
             guard !items.isEmpty, try client.archive.pinnedHead(of: tresor) == state.head else { return nil }
-            let pack = try Pack.sealPack(items, with: keys, at: state, by: identity, time: time).bytes
-            let body = EntryBody.commit(CommitBody(epoch: state.epoch, blobs: [try Blob(of: pack)]))
+            var attachments: [Blob] = []
+            for content in items.compactMap(\.heldContent) {
+                // What was changed since has none yet.
+                guard let made = outbox.attachment(of: content, in: state, by: identity) else { return nil }
+                attachments.append(made.blob)
+            }
+            let pack = try Pack.sealPack(items.packed, with: keys, at: state, by: identity, time: time).bytes
+            let body = EntryBody.commit(CommitBody(epoch: state.epoch, blobs: [try Blob(of: pack)] + attachments))
             let entry = try Entry(
                 tresor: state.tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: identity,
                 time: time, body: body)
@@ -136,8 +158,10 @@ struct RecordSync: Sendable {
         }
     }
 
-    /// Sends the commit as it was kept, and finds out whether it is in the log (step 6).
-    private func send(_ sent: Outbox.Sent, in state: LogState) async throws(TresorError) {
+    /// Sends the commit as it was kept, its attachments first, and finds out whether it is in the log (step 6).
+    ///
+    /// - Parameter isAgain: whether to put the attachments again, whatever the store seems to have.
+    private func send(_ sent: Outbox.Sent, in state: LogState, isAgain: Bool) async throws(TresorError) {
         let writer = LogWriter(session: session)
         var state = state
         // The log may have grown by an act of this person before the commit was made.
@@ -146,10 +170,14 @@ struct RecordSync: Sendable {
             guard sent.entry.sequence <= state.entryCount else { throw .forked }
             return
         }
-        let pack = try Blob(of: sent.pack)
+        guard case .commit(let commit) = try sent.entry.body else { throw .altered }
+        try await AttachmentSealing(outbox: outbox).put(of: sent, again: isAgain)
+        let blobs = commit.blobs.enumerated().map { place, blob in
+            StoredBlob(hash: blob.hash, size: blob.size, bytes: place == 0 ? sent.pack : nil)
+        }
         let change = LogChange(
             tresor: tresor, sequence: sent.entry.sequence, previous: try await writer.head(of: state),
-            entry: sent.entry.bytes, blobs: [StoredBlob(hash: pack.hash, size: pack.size, bytes: sent.pack)])
+            entry: sent.entry.bytes, blobs: blobs)
         // The home sees the commit in the log before settle does, and nothing may come in between.
         try await PackFiles(client, tresor).keep([sent.entry.sequence: sent.pack], for: session.user)
         try Cancellation.check()

@@ -56,6 +56,48 @@ package struct BlobReader: Sendable {
         return found
     }
 
+    /// Puts a blob that may be too large for memory: from the first part on that the store lacks, or all of it.
+    ///
+    /// - Parameters:
+    ///   - isAgain: whether to put all of it, because the store does not have what it seems to have.
+    ///   - part: gives a part by its number.
+    /// - Throws: ``TresorError/failed(_:)`` for parts that are not those of the blob; the errors of `part` and of the
+    ///   store. What was put by then stays.
+    package func put(
+        _ blob: Blob, again isAgain: Bool, _ part: (UInt32) async throws(TresorError) -> [UInt8]
+    ) async throws(TresorError) {
+        let first = isAgain ? 0 : try await firstLacking(of: blob, part)
+        let hash = try BlobHash()
+        for number in 0..<blob.partCount {
+            try Cancellation.check()
+            let bytes = try await part(number)
+            try hash.update(bytes.span)
+            if number >= first { try await store.putBlob(number, bytes, of: blob.hash, in: tresor) }
+        }
+        guard try hash.finish() == blob else { throw .failed(.inputOutput) }
+    }
+
+    /// The number of parts that the store has before the first one that it lacks, as far as a few of them tell: parts are
+    /// put in order.
+    private func firstLacking(
+        of blob: Blob, _ part: (UInt32) async throws(TresorError) -> [UInt8]
+    ) async throws(TresorError) -> UInt32 {
+        func has(_ number: UInt32) async throws(TresorError) -> Bool {
+            try Cancellation.check()
+            return try await store.blob(blob.hash, part: number, in: tresor) == part(number)
+        }
+        let last = blob.partCount - 1
+        if try await has(last) { return last + 1 }
+        guard last > 0, try await has(0) else { return 0 }
+        // It has the part `low`, and lacks the part `high`.
+        var (low, high) = (UInt32(0), last)
+        while high - low > 1 {
+            let middle = low + (high - low) / 2
+            if try await has(middle) { low = middle } else { high = middle }
+        }
+        return high
+    }
+
     /// Puts those of some blobs that the store lacks, or has otherwise.
     ///
     /// - Returns: how many were put.
