@@ -4528,6 +4528,15 @@ def test_open_pack(i, trace):
     return {"outcome": what.encode(), "item hashes": plain_hashes(items or [])}
 
 
+@operation("openAttachment")
+def test_open_attachment(i, trace):
+    state, entries = judged(i["tresor"], i["log"] + [i["entry"]])
+    entry, item = entries[-1], read_item(Reader(i["item"]), 2**64 - 1)
+    assert entry.type == COMMIT and entry.void is None and item.kind == 2
+    content = open_attachment(state, entry, item, i.get("attachment"), lambda: keys_in(state, entry.said.epoch, i.get("keys")))
+    return {"content hash": blake2b(content), "content size": u64(len(content))}
+
+
 def records_in(i):
     """The table, the state, and what of it the test's inputs gave."""
     state, entries = judged(i["tresor"], i["log"])
@@ -4857,7 +4866,7 @@ class Run:
 # Changed bytes: whatever binary object is opened, folded or verified, a changed byte of it makes the test fail
 
 OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names",
-           "sealed marks", "kept state", "keys", "pack", "packs", "volume", "volumes", "pk", "device half", "store half", "tresor", "A",
+           "sealed marks", "sealed piece", "kept state", "keys", "pack", "packs", "attachment", "volume", "volumes", "pk", "device half", "store half", "tresor", "A",
            "sig", "object", "server", "session", "signer", "authorization", "body", "statement", "element", "blinded", "evaluated",
            "server key", "first message", "record", "answer", "last message"}
 SLOW = {"accumulate", "foldCrowd"}

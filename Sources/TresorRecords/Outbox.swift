@@ -193,6 +193,30 @@ package struct Outbox: Hashable, Sendable {
         try self.init(try identity.openFromHome(sealed, .outboxSeal, of: tresor))
     }
 
+    /// Opens a piece of a content that an outbox of this tresor holds (SPEC §8.5, `openPiece`).
+    ///
+    /// - Parameters:
+    ///   - sealed: what the home has at this place.
+    ///   - piece: the place, from 0.
+    ///   - number: that of the content.
+    /// - Throws: ``TresorError/altered`` for a piece that no generation of this identity sealed for this place.
+    package static func openPiece(
+        _ sealed: [UInt8], _ piece: UInt64, of number: UInt16, in tresor: TresorID, as identity: Identity
+    ) throws(TresorError) -> [UInt8] {
+        try identity.openFromHome(sealed, .outboxSeal, of: tresor, at: place(of: piece, of: number))
+    }
+
+    /// Seals a piece of a content for its place.
+    static func sealPiece(
+        _ plain: [UInt8], _ piece: UInt64, of number: UInt16, in tresor: TresorID, as identity: Identity
+    ) throws(TresorError) -> [UInt8] {
+        try identity.sealForHome(plain, .outboxSeal, of: tresor, at: place(of: piece, of: number))
+    }
+
+    private static func place(of piece: UInt64, of number: UInt16) -> [UInt8] {
+        bigEndianBytes(number) + bigEndianBytes(piece)
+    }
+
     private static func set(_ decoder: inout ByteDecoder) throws(TresorError) -> [Item] {
         let items = try decoder.list(of: 1, counted: UInt16.self, byteCount: Item.leastByteCount) {
             (decoder) throws(TresorError) in

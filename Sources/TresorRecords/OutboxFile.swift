@@ -82,8 +82,7 @@ extension OutboxFile {
     func keepSealed(
         _ plain: [UInt8], asPiece piece: UInt64, of number: UInt16, besides others: [UInt16]
     ) async throws(TresorError) {
-        let sealed = try session.identity.sealForHome(
-            plain, .outboxSeal, of: tresor, at: Self.place(of: piece, of: number))
+        let sealed = try Outbox.sealPiece(plain, piece, of: number, in: tresor, as: session.identity)
         try await keep(sealed, asPiece: piece, of: number, besides: others)
     }
 
@@ -101,16 +100,10 @@ extension OutboxFile {
 
     /// Reads a piece of a content.
     ///
-    /// - Throws: ``TresorError/altered`` for one that this identity did not seal for this place; the errors of
-    ///   ``piece(_:of:)``.
+    /// - Throws: the errors of ``piece(_:of:)`` and of ``Outbox/openPiece(_:_:of:in:as:)``.
     func openedPiece(_ piece: UInt64, of number: UInt16) async throws(TresorError) -> [UInt8] {
         let sealed = try await self.piece(piece, of: number)
-        return try session.identity.openFromHome(
-            sealed, .outboxSeal, of: tresor, at: Self.place(of: piece, of: number))
-    }
-
-    private static func place(of piece: UInt64, of number: UInt16) -> [UInt8] {
-        bigEndianBytes(number) + bigEndianBytes(piece)
+        return try Outbox.openPiece(sealed, piece, of: number, in: tresor, as: session.identity)
     }
 
     /// Gives back numbers whose contents no change names. An error is none here: what is left, ``clean()`` finds.

@@ -33,9 +33,9 @@ package struct Attachment: Hashable, Sendable {
         return max(0, payload - others)
     }
 
-    /// Opens the bytes that the store has as the attachment (SPEC §19.2, `openAttachment`), in one pass.
+    /// Opens what the store has as the attachment (SPEC §19.2, steps 2 and 3), in one pass.
     ///
-    /// Whether these are the bytes that the entry names, the caller finds out, and reads no further if not.
+    /// Whether these are the bytes that the entry names, the caller finds out, and releases nothing before.
     ///
     /// - Parameters:
     ///   - source: as many bytes as ``blob`` says.
