@@ -2465,7 +2465,7 @@ def read_export(data):
         require(wraps[-1].tresor == tresor)
         require(len(wraps) == 1 or (wraps[-2].user, wraps[-2].epoch) < (wraps[-1].user, wraps[-1].epoch))
     for _ in range(reader.u32()):
-        blobs.append(reader.opaque32(1, 1081762))
+        blobs.append(reader.opaque32(1, 2 ** 28))
         require(len(blobs) == 1 or H("tresor/v1/blob-hash", blobs[-2]) < H("tresor/v1/blob-hash", blobs[-1]))
     reader.end()
     return tresor, entries, cards, wraps, blobs

@@ -106,7 +106,7 @@ extension OutboxFile {
         return try Outbox.openPiece(sealed, piece, of: number, in: tresor, as: session.identity)
     }
 
-    /// Gives back numbers whose contents no change names. An error is none here: what is left, ``clean()`` finds.
+    /// Gives back numbers whose contents no change names. Nothing is thrown: ``clean()`` finds what is left.
     func release(_ numbers: [UInt16]) async {
         guard !numbers.isEmpty else { return }
         try? await change { (outbox) throws(TresorError) in outbox.release(numbers) }

@@ -37,12 +37,29 @@ public struct Record: Hashable, Sendable {
     }
 
     /// The number of bytes of the content; for an attachment in the store the most that it can have.
-    package var mostByteCount: Int {
-        if let content { return content.count }
+    package var mostByteCount: Int { size.most }
+
+    fileprivate var size: ContentSize {
+        if let content { return .exactly(content.count) }
         return switch place {
-        case .held(_, let byteCount)?: Int(clamping: byteCount)
-        case .attachment(let attachment)?: attachment.mostByteCount
-        case nil: 0
+        case .held(_, let byteCount)?: .exactly(Int(clamping: byteCount))
+        case .attachment(let attachment)?: .atMost(attachment.mostByteCount)
+        case nil: .exactly(0)
+        }
+    }
+}
+
+/// What is known of the size of a content without fetching it, in bytes.
+package enum ContentSize: Hashable, Sendable {
+    /// So many.
+    case exactly(Int)
+    /// The log hides up to 6.25 percent by padding (SPEC §10.3).
+    case atMost(Int)
+
+    /// The most that it can be.
+    package var most: Int {
+        switch self {
+        case .exactly(let count), .atMost(let count): count
         }
     }
 }
@@ -78,6 +95,10 @@ public struct RecordSummary: Hashable, Sendable {
     public let state: State
     /// The owner on whose word it is the author's, as ``Record/vouchedBy`` says.
     public let vouchedBy: UserID?
+    /// The content type; empty for none and for a deletion.
+    package let type: String
+    /// The size of the content; 0 bytes for a deletion.
+    package let size: ContentSize
 }
 
 extension RecordSummary {
@@ -86,7 +107,7 @@ extension RecordSummary {
         self.init(
             name: version.name, revision: version.revision, author: version.author, status: version.status,
             isVerified: true, time: version.time, state: version.revision == nil ? .unsent : .versions,
-            vouchedBy: version.vouchedBy)
+            vouchedBy: version.vouchedBy, type: version.type, size: version.size)
     }
 }
 

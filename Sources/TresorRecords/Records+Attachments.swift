@@ -85,6 +85,34 @@ extension Records {
         }
     }
 
+    /// What a list says of a change that is not sent yet.
+    func summary(of item: Item, in outbox: Outbox) -> RecordSummary {
+        let (type, byteCount): (Name, Int)
+        switch item.content {
+        case .deleted: (type, byteCount) = (.empty, 0)
+        case .bytes(let bytes, let said): (type, byteCount) = (said, bytes.count)
+        case .attachment(let number, let said):
+            (type, byteCount) = (said, Int(clamping: outbox.byteCount(of: number) ?? 0))
+        }
+        return RecordSummary(
+            name: item.record.text, revision: nil, author: session.user, status: .current, isVerified: true,
+            time: item.time, state: .unsent, vouchedBy: nil, type: type.text, size: .exactly(byteCount))
+    }
+
+    /// The size of the content of a version, as far as the log and the table tell.
+    static func size(of head: RecordTable.Head, named record: Name, in entry: Entry) -> ContentSize {
+        guard let blob = attachment(of: head, in: entry) else { return .exactly(head.byteCount ?? 0) }
+        return .atMost(Attachment.mostByteCount(ofSize: blob.size, type: head.type, record: record))
+    }
+
+    /// The attachment of a version as its commit names it; `nil` for none.
+    static func attachment(of head: RecordTable.Head, in entry: Entry) -> Blob? {
+        guard let place = head.attachment, case .commit(let commit)? = try? entry.body,
+            commit.blobs.indices.contains(Int(place))
+        else { return nil }
+        return commit.blobs[Int(place)]
+    }
+
     /// Gives back contents for which there will be no change.
     package func release(_ contents: [HeldContent]) async { await outbox.release(contents.map(\.number)) }
 

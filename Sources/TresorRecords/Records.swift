@@ -273,9 +273,7 @@ extension Records {
                 let summary: RecordSummary?
                 if let item = outbox.item(of: name) {
                     isDeleted = item.isDeletion
-                    summary = RecordSummary(
-                        name: name.text, revision: nil, author: session.user, status: .current, isVerified: true,
-                        time: item.time, state: .unsent, vouchedBy: nil)
+                    summary = self.summary(of: item, in: outbox)
                 } else {
                     isDeleted = view.table.shown(of: name) == nil
                     summary = try self.summary(of: name, in: view, &authors)
@@ -308,7 +306,8 @@ extension Records {
             name: name.text, revision: first.revision, author: entry.author,
             status: view.status(of: entry, compared: try authors.comparedChain(of: entry.author)),
             isVerified: isVerified, time: first.time,
-            state: first.isDeletion ? .deleted : heads.count > 1 ? .versions : .ok, vouchedBy: voucher?.author)
+            state: first.isDeletion ? .deleted : heads.count > 1 ? .versions : .ok, vouchedBy: voucher?.author,
+            type: first.type.text, size: Self.size(of: first, named: name, in: entry))
     }
 
     private func record(

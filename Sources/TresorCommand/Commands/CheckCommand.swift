@@ -94,6 +94,11 @@ struct CheckCommand: InputsCommand {
             let text = "the store lacks the records of entry \(entries(found.lost)): \(repair)"
             try report.add("bad", subject, text, .store(.withheld))
         }
+        if let first = found.lostContents.first {
+            let others = found.lostContents.count == 1 ? "" : " and \(found.lostContents.count - 1) others"
+            let text = "the store lacks the content of \(DisplayText.quoted(first))\(others): put it again"
+            try report.add("bad", subject, text, .store(.withheld))
+        }
         if let error = found.checkpointError {
             let (entry, short) = ("entry \(found.checkpoint)", id.description.prefix(10))
             let text =

@@ -27,9 +27,9 @@ struct AttachmentVectors: TestWriter {
 
     func addAttachments(_ scene: RecordLog) {
         group("openAttachment")
-        let content = draw()("content", 70_000)
+        let whole = draw()("content", 70_000)
         func sealed(
-            _ content: Bytes = content, type: String = "image/png", record: String = "scan",
+            _ content: Bytes = whole, type: String = "image/png", record: String = "scan",
             by author: Person = Cast.anna, tresor: Bytes? = nil, epoch: EpochSecret? = nil,
             head: (UInt64, Bytes)? = nil, origin: FileSealing? = nil, signer: Person? = nil,
             faults: FileSealing.Faults = .init()
@@ -42,20 +42,20 @@ struct AttachmentVectors: TestWriter {
             ["content hash": blake2b(32, content), "content size": u64(UInt64(content.count))]
         }
         let good = sealed().bytes
-        let base = valid("a content of 70 000 bytes", in: input(scene, good, item: Self.item), out: out(content))
+        let base = valid("a content of 70 000 bytes", in: input(scene, good, item: Self.item), out: out(whole))
         let empty = sealed([]).bytes
         valid("an empty content", ["EdgeCase"], in: input(scene, empty, item: Self.item), out: out([]))
         var later = scene
         for _ in 0..<2 { later.log.append(Cast.anna, (BodyType.unknown, [])) }
         valid(
             "sealed at an earlier head of the epoch", ["EdgeCase"], in: input(later, good, item: Self.item),
-            out: out(content))
+            out: out(whole))
         let pack = scene.sealed(ItemWriter.pack([Self.item])).bytes
         valid(
             "the second of two", ["EdgeCase"],
             in: input(
                 scene, good, entry: scene.commit(pack, [Body.blob(empty), Body.blob(good)]),
-                item: ItemWriter("scan", .attachment(2, type: "image/png"))), out: out(content))
+                item: ItemWriter("scan", .attachment(2, type: "image/png"))), out: out(whole))
         addBytes(scene, good, base)
         func refuse(
             _ comment: String, _ flag: String, _ file: FileSealing, by author: Person = Cast.anna

@@ -112,8 +112,8 @@ struct RecordHomeVectors: TestWriter {
         let header = FileSealing.header(tresor: draw("tresor", 32), epoch: 2, head: (7, draw("head", 32)))
         let blob = draw("blob", 32) + u64(67_890)
         func row(_ number: Int, _ kind: UInt8, _ rest: Bytes) -> Bytes { join(u16(number), [kind], rest) }
-        func made(_ number: Int, of content: Int, header: Bytes = header) -> Bytes {
-            row(number, 2, join(u16(content), u32(1), blob, header))
+        func made(_ number: Int, of content: Int, header other: Bytes? = nil) -> Bytes {
+            row(number, 2, join(u16(content), u32(1), blob, other ?? header))
         }
         let (one, large) = (row(1, 1, u64(65_537)), row(3, 1, u64(1 << 20)))
         let written = row(2046, 0, u64(1_777_731_000))
