@@ -10,10 +10,16 @@ extension Outbox {
     /// Whether each number is held once, each change names a content of its own, and so does each attachment.
     var areHeldInOrder: Bool {
         let named = (pending.joined() + (sent?.items ?? [])).compactMap(\.heldContent)
-        var made: [UInt16] = []
-        for held in held { if case .attachment(let attachment) = held.kind { made.append(attachment.content) } }
+        var (made, whole): ([UInt16], Set<UInt16>) = ([], [])
+        for held in held {
+            switch held.kind {
+            case .unfinished: break
+            case .content: whole.insert(held.number)
+            case .attachment(let attachment): made.append(attachment.content)
+            }
+        }
         return zip(held, held.dropFirst()).allSatisfy { $0.number < $1.number }
-            && [named, made].allSatisfy { Set($0).count == $0.count && $0.allSatisfy { byteCount(of: $0) != nil } }
+            && [named, made].allSatisfy { Set($0).count == $0.count && whole.isSuperset(of: $0) }
     }
 
     /// The size of a content; `nil` for a number under which no whole content is held.
@@ -37,9 +43,11 @@ extension Outbox {
     /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` for one content too many; ``TresorError/busy`` while
     ///   others write as many as there may be.
     mutating func reserve(isContent: Bool, at time: UInt64) throws(TresorError) -> UInt16 {
-        let contentCount = held.count { byteCount(of: $0.number) != nil }
+        let contentCount = held.count { if case .content = $0.kind { true } else { false } }
         guard !isContent || contentCount < Held.maximumContentCount else { throw .usage(.contentTooLong) }
-        guard let number = Held.numbers.first(where: { self[$0] == nil }) else { throw .busy }
+        var number = Held.numbers.lowerBound
+        for held in held where held.number == number { number += 1 }
+        guard Held.numbers.contains(number) else { throw .busy }
         self[number] = .unfinished(until: time + Held.patience)
         return number
     }
@@ -94,9 +102,9 @@ extension Outbox {
         self[number] = nil
     }
 
-    /// What a person who is out of the tresor does not keep: all that is sealed under its keys.
-    mutating func releaseAttachments() {
-        for held in held { if case .attachment = held.kind { release([held.number]) } }
+    /// The numbers of the attachments.
+    var attachments: [UInt16] {
+        held.compactMap { held in if case .attachment = held.kind { held.number } else { nil } }
     }
 
     /// The attachment that a commit behind a state may name for a content; `nil` for none.

@@ -30,8 +30,8 @@ public struct Record: Hashable, Sendable {
 
     /// The place of a content that is too large for a pack.
     enum Place: Hashable, Sendable {
-        /// In the home, under a number, for a change that is not sent yet.
-        case held(number: UInt16, byteCount: UInt64)
+        /// In the home, for a change that is not sent yet.
+        case held(Item, byteCount: UInt64)
         /// In the store.
         case attachment(Attachment)
     }

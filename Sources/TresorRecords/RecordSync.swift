@@ -37,9 +37,8 @@ struct RecordSync: Sendable {
             let state = try await client.logs.state(of: tresor)
             guard state.members[session.user] != nil else {
                 guard try await purge(state) else { continue }
-                // The log has grown, so the commit that was sent cannot be in it any more.
-                try await outbox.change { (outbox) throws(TresorError) in outbox.releaseAttachments() }
                 guard state.waiting[session.user] == nil else { throw .waiting }
+                try await forgetAttachments(state)
                 report.isGone = true
                 report.head = state.head.sequence
                 report.unsent = try await outbox.present().records.map(\.text)
@@ -195,9 +194,7 @@ struct RecordSync: Sendable {
         records.cache.view = nil
         return try await Cores.apart { () throws(TresorError) in
             let archive = client.archive
-            func isNewest() throws(TresorError) -> Bool {
-                try archive.pinnedHead(of: tresor)?.sequence ?? 0 <= state.head.sequence
-            }
+            func isNewest() throws(TresorError) -> Bool { try self.isNewest(state) }
             guard try archive.forgetPacks(of: tresor, upTo: state.head.sequence, while: isNewest) else { return false }
             guard state.waiting[session.user] == nil else { return true }
             return try client.home.exclusively { () throws(TresorError) in
@@ -206,5 +203,20 @@ struct RecordSync: Sendable {
                 return true
             }
         }
+    }
+
+    /// Deletes the attachments that a person who is out of the tresor did not send: the log has grown, so none of them can
+    /// be named by it any more. Their contents stay until the person drops them.
+    private func forgetAttachments(_ state: LogState) async throws(TresorError) {
+        guard try await !outbox.present().attachments.isEmpty else { return }
+        try await outbox.change { (outbox) throws(TresorError) in
+            guard try isNewest(state) else { return }
+            outbox.release(outbox.attachments)
+        }
+    }
+
+    /// Whether no program of this home has seen more of the log.
+    private func isNewest(_ state: LogState) throws(TresorError) -> Bool {
+        try client.archive.pinnedHead(of: tresor)?.sequence ?? 0 <= state.head.sequence
     }
 }

@@ -57,13 +57,14 @@ extension Records {
     ///   - content: the source; its length may be unknown.
     ///   - others: what was taken for the same change before; it waits as long as this takes.
     ///   - progress: takes the number of bytes that were read.
-    /// - Throws: the errors of the source and of the home; ``TresorError/usage(_:)`` with `contentTooLong` over the
-    ///   limits of ``checkHeld(_:)``, and while 1023 contents are not sent; ``TresorError/busy`` where another program
-    ///   took it away; ``TresorError/cancelled``.
+    /// - Throws: ``TresorError/noAccess`` for somebody who may not change records; the errors of the source and of the
+    ///   home; ``TresorError/usage(_:)`` with `contentTooLong` over the limits of ``checkHeld(_:)``, and while 1023
+    ///   contents are not sent; ``TresorError/busy`` where another program took it away; ``TresorError/cancelled``.
     package func hold(
         _ content: inout some ContentSource, besides others: [HeldContent] = [], progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> HeldContent {
         try Self.checkHeld(others.map(\.byteCount) + [0])
+        _ = try await viewToChange()
         let number = try await outbox.reserve(isContent: true)
         do throws(TresorError) {
             var (byteCount, piece): (UInt64, UInt64) = (0, 0)
@@ -125,31 +126,44 @@ extension Records {
     /// - Returns: the number of bytes.
     /// - Throws: ``TresorError/store(_:)`` where the store does not have the attachment; ``TresorError/altered`` for one
     ///   that is not what the log names, or not what its author committed to; ``TresorError/noAccess`` for somebody who
-    ///   is no member; the errors of the sink; ``TresorError/usage(_:)`` for a version whose content is no attachment.
+    ///   is no member; ``TresorError/busy`` for an unsent change that another one has replaced, or that was sent, while it
+    ///   was read; the errors of the sink; ``TresorError/usage(_:)`` for a version whose content is no attachment.
     @discardableResult
     package func read(
         _ record: Record, to sink: inout some ByteSink, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> Int {
         switch record.place {
         case nil: throw .usage(.outOfBounds)
-        case .held(let number, let byteCount)?:
-            return try await read(number, byteCount, to: &sink, progress)
+        case .held(let item, let byteCount)?:
+            return try await read(item, byteCount, to: &sink, progress)
         case .attachment(let attachment)?:
             return try await fetch(attachment, to: &sink, progress)
         }
     }
 
     private func read(
-        _ number: UInt16, _ byteCount: UInt64, to sink: inout some ByteSink, _ progress: WorkDone.Report?
+        _ item: Item, _ byteCount: UInt64, to sink: inout some ByteSink, _ progress: WorkDone.Report?
     ) async throws(TresorError) -> Int {
+        guard let number = item.heldContent else { throw .usage(.outOfBounds) }
         var source = HeldSource(outbox, number, byteCount: byteCount)
         var watched = WatchedSink(sink, for: session.identity, of: Int(clamping: byteCount), progress)
         defer { sink = watched.base }
-        while true {
-            let bytes = try await source.nextBytes(OutboxFile.pieceByteCount)
-            try await watched.write(bytes.span)
-            guard bytes.count == OutboxFile.pieceByteCount else { return Int(clamping: byteCount) }
+        var failure: TresorError?
+        do throws(TresorError) {
+            var count = OutboxFile.pieceByteCount
+            while count == OutboxFile.pieceByteCount {
+                let bytes = try await source.nextBytes(count)
+                try await watched.write(bytes.span)
+                count = bytes.count
+            }
+        } catch {
+            failure = error
         }
+        // Another program may have deleted the pieces by then, and written others under their number.
+        let present = try await outbox.present().item(of: item.record)
+        guard present?.content == item.content, present?.time == item.time else { throw .busy }
+        if let failure { throw failure }
+        return Int(clamping: byteCount)
     }
 
     private func fetch(

@@ -50,7 +50,6 @@ extension Records {
             var expected: [Name: UInt64?] = [:]
             for (name, revision) in shown { expected[try Name(text: name)] = revision }
             try Self.check(changes, at: time)
-            if changes.contains(where: \.isToBeHeld) { _ = try await viewToChange() }
             var wanted: [(name: Name, content: Item.Content)] = []
             for change in changes {
                 wanted.append((try Name(text: change.name), try await content(of: change, &held)))
@@ -78,7 +77,9 @@ extension Records {
     }
 
     /// The view on which a change is made.
-    private func viewToChange() async throws(TresorError) -> RecordView {
+    ///
+    /// - Throws: ``TresorError/noAccess`` for a reader; the errors of ``view()``.
+    func viewToChange() async throws(TresorError) -> RecordView {
         let view = try await view()
         guard let me = view.state.members[session.user], me.role != .reader else { throw .noAccess }
         return view
@@ -333,7 +334,7 @@ extension Records {
             if let entry = revision.flatMap({ view.commits[$0] }), let attachment = Attachment(of: item, in: entry) {
                 place = .attachment(attachment)
             } else if revision == nil, let byteCount = outbox.byteCount(of: number) {
-                place = .held(number: number, byteCount: byteCount)
+                place = .held(item, byteCount: byteCount)
             } else {
                 throw .altered
             }
