@@ -95,7 +95,8 @@ struct CheckCommand: InputsCommand {
             try report.add("bad", subject, text, .store(.withheld))
         }
         if let first = found.lostContents.first {
-            let others = found.lostContents.count == 1 ? "" : " and \(found.lostContents.count - 1) others"
+            let count = found.lostContents.count
+            let others = count == 1 ? "" : count == 2 ? " and another record" : " and \(count - 1) other records"
             let text = "the store lacks the content of \(DisplayText.quoted(first))\(others): put it again"
             try report.add("bad", subject, text, .store(.withheld))
         }
