@@ -5601,6 +5601,25 @@ class Command:
         finally:
             connection.close()
 
+    def blob(self, tresor, hash_):
+        """The parts of a blob in the store, joined."""
+        connection = sqlite3.connect("file:%s?mode=ro" % self.store, uri=True)
+        try:
+            rows = connection.execute("SELECT bytes FROM blobs WHERE tresor = ? AND hash = ? ORDER BY part", (tresor, hash_))
+            return b"".join(row[0] for row in rows.fetchall()) or None
+        finally:
+            connection.close()
+
+    def put_blob(self, tresor, hash_, blob):
+        connection = sqlite3.connect(self.store)
+        try:
+            for part in range(0, len(blob), 262144):
+                row = (tresor, hash_, u64(part // 262144), blob[part:part + 262144])
+                connection.execute("INSERT INTO blobs (tresor, hash, part, bytes) VALUES (?, ?, ?, ?)", row)
+            connection.commit()
+        finally:
+            connection.close()
+
     def log(self, tresor):
         entries = [data for data in self.objects(b"tresorE1") if data[10:42] == tresor]
         return sorted(entries, key=lambda data: data[42:50])
@@ -5983,6 +6002,57 @@ def live_all(run, command):
         same(run.open(people["eve"], command.directory / "7.tresor")[0], small, "content")
     run.check("a card that was compared is put into the log", newer_card)
     run.section("9.7", "live-make")
+    live_records(run, command, people["anna"], house, tresor, put_entry)
+
+
+def live_records(run, command, anna, house, tresor, put_entry):
+    """8.5, 19: contents above 64 KiB, held in a home, in a commit of the command, and in one made here."""
+    scan, name = os.urandom(1500000), tresor.hex()
+    records = command.directory / "anna" / "records"
+    command.file("scan", scan)
+
+    def held():
+        command.must("anna", "put", "-t", "plans", "--later", "--type", "image/png", "scan")
+        sent, rows, pending = open_outbox(anna, tresor, (records / (name + ".unsent")).read_bytes())
+        item = pending[0][0]
+        same((sent, len(pending), item.record, item.type, item.kind), (None, 1, b"scan", b"image/png", 2), "outbox")
+        same([row[:3] for row in rows], [(item.blob, CONTENT, len(scan))], "held content")
+        pieces = [(records / ("%s.u.%d.%d.unsent" % (name, item.blob, i))).read_bytes() for i in range(2)]
+        same(b"".join(open_piece(anna, tresor, item.blob, i, piece) for i, piece in enumerate(pieces)), scan, "content")
+        same(refusal(open_piece, anna, tresor, item.blob, 1, pieces[0]), "altered", "end of a piece in another's place")
+    run.check("a content in the outbox", held)
+
+    def sent():
+        command.must("anna", "sync", "-t", "plans")
+        same([path.name for path in records.iterdir() if ".u." in path.name], [], "pieces")
+        state, entries = judged(tresor, command.log(tresor))
+        entry = [entry for entry in entries if entry.type == COMMIT][-1]
+        keys = lambda: run.keys(house, tresor, entry.said.epoch)
+        pack, attachment = [command.blob(tresor, hash_) for hash_, _ in entry.said.blobs]
+        what, items, _ = open_pack(state, entry, 0, pack, keys)
+        same((entry.void, what, [item.record for item in items]), (None, ITEMS, [b"scan"]), "pack")
+        same(open_attachment(state, entry, items[0], attachment, keys), scan, "content")
+        bad = attachment[:-1] + bytes([attachment[-1] ^ 1])
+        same(refusal(open_attachment, state, entry, items[0], bad, keys), "altered", "end of an attachment with another bit")
+    run.check("an attachment opens", sent)
+
+    def made():
+        state, content = run.state(tresor), os.urandom(70000)
+        generation, TK, now = len(anna.keys) - 1, run.keys(anna, tresor, state.epoch)[0], int(time.time())
+        header = encode_header(tresor, state.epoch, state.sequence, state.hash)
+
+        def seal(type_, record, plaintext):
+            return seal_payload(anna.keys[-1], TK, header, encode_fields(anna.user, generation, now, type_, record), plaintext)
+        item = opaque16(b"film") + u8(0) + u64(now) + u8(2) + opaque16(b"video/mp4") + u16(1)
+        blobs = [seal(b"tresor/pack", b"", u8(0) + u16(1) + item), seal(b"video/mp4", b"film", content)]
+        named = [(H("tresor/v1/blob-hash", blob), blob) for blob in blobs]
+        body = u64(state.epoch) + u16(2) + b"".join(hash_ + u64(len(blob)) for hash_, blob in named)
+        for hash_, blob in named:
+            command.put_blob(tresor, hash_, blob)
+        put_entry(make_entry(anna.keys[-1], tresor, state.sequence + 1, state.hash, anna.user, generation, now, COMMIT, body))
+        same(command.must("anna", "get", "-t", "plans", "film"), content, "content")
+    run.check("the command reads an attachment made here", made)
+    run.section("19.2", "live-records")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
