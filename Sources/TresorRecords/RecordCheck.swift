@@ -8,6 +8,9 @@ package import TresorCrypto
 package struct RecordFindings: Hashable, Sendable {
     /// The commits whose packs the store lacks, or has otherwise.
     package let lost: [UInt64]
+    /// The records with a version that no later one replaced whose attachment the store lacks, or has otherwise, by
+    /// rising name.
+    package let lostContents: [String]
     /// The newest checkpoint; 0 for none.
     package let checkpoint: UInt64
     /// Why it does not hold: ``TresorError/store(_:)`` where the store lacks a volume,
@@ -20,8 +23,8 @@ package struct RecordFindings: Hashable, Sendable {
 }
 
 extension Records {
-    /// Compares the packs and volumes of the store with the log, opens those that the home has, and compares the volumes
-    /// with the packs. Changes nothing.
+    /// Compares the packs, volumes and needed attachments of the store with the log, opens the packs and volumes that the
+    /// home has, and compares the volumes with the packs. Changes nothing.
     ///
     /// - Throws: ``TresorError/noAccess`` for somebody who is no member, ``TresorError/waiting`` for somebody who waits;
     ///   ``TresorError/unverified`` while the founder was not compared; the errors of the store and of the home.
@@ -30,8 +33,23 @@ extension Records {
         let pull = RecordPull(session: session, state: view.state)
         let lost = try await pull.lost(from: view.state.floor > 0 ? view.state.floor + 1 : 0)
         return RecordFindings(
-            lost: lost, checkpoint: view.state.checkpoint, checkpointError: try await checkpointError(in: view),
-            void: view.table.void, unsent: try await unsent())
+            lost: lost, lostContents: try await lostContents(in: view), checkpoint: view.state.checkpoint,
+            checkpointError: try await checkpointError(in: view), void: view.table.void, unsent: try await unsent())
+    }
+
+    /// Reads every attachment that a shown version or one put aside has, part by part.
+    private func lostContents(in view: RecordView) async throws(TresorError) -> [String] {
+        let blobs = BlobReader(session.client.store, tresor)
+        var lost: [String] = []
+        for name in view.table.names {
+            for head in view.table.heads(of: name) where lost.last != name.text {
+                guard let entry = view.commits[head.revision], let blob = Self.attachment(of: head, in: entry),
+                    try await !blobs.has(blob)
+                else { continue }
+                lost.append(name.text)
+            }
+        }
+        return lost
     }
 
     /// Why the newest checkpoint does not hold; `nil` for nothing wrong, and for who can open no volume.

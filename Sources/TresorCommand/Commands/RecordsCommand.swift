@@ -13,7 +13,8 @@ struct RecordsCommand: SurfaceCommand {
             usage: "tresor records -t T [--versions] [--deleted] [PREFIX]",
             discussion: """
                 Fetches what others changed first, and sends nothing. STATE is ok, versions (made without knowing of \
-                each other), deleted, or unsent. --versions lists each of several versions; the first one is shown.
+                each other), deleted, or unsent. --versions lists each of several versions; the first one is shown. \
+                SIZE is in bytes; for a content above 64 KiB that is sent, it may be 6 percent more than the content.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
             examples: ["tresor records -t interventions"])
@@ -43,7 +44,7 @@ struct RecordsCommand: SurfaceCommand {
         let pulled = try await records.pull()
         let list = try await records.list(prefix: prefix, includingDeleted: deleted)
         let state = try session.client.archive.verifiedState(of: summary.tresor) ?? summary.state
-        var table = Table("REV", "DATE", "AUTHOR", "STATE", "NAME")
+        var table = Table("REV", "DATE", "AUTHOR", "SIZE", "STATE", "NAME")
         for record in list.records {
             for version in try await self.versions(of: record, in: records) {
                 guard !options.json else {
@@ -53,7 +54,7 @@ struct RecordsCommand: SurfaceCommand {
                 table.add(
                     version.revision.map { String($0) } ?? "-", Timestamp(seconds: version.time).date,
                     author(of: version, state.map { workplace.tresors.handle(of: version.author, in: $0) } ?? "-"),
-                    version.state.rawValue, DisplayText.name(version.name))
+                    String(version.size.most), version.state.rawValue, DisplayText.name(version.name))
             }
         }
         if !options.json { try workplace.output.table(table) }
@@ -91,6 +92,13 @@ struct RecordsCommand: SurfaceCommand {
         ]
         object.add(record.status)
         object.addProof(of: pulled)
+        if record.state != .deleted {
+            object["content_type"] = .string(record.type)
+            switch record.size {
+            case .exactly(let count): object["size"] = .unsigned(UInt64(count))
+            case .atMost(let count): object["size_at_most"] = .unsigned(UInt64(count))
+            }
+        }
         if let revision = record.revision { object["revision"] = .unsigned(revision) }
         if let owner = record.vouchedBy { object["vouched_by"] = .string(owner.description) }
         return object
