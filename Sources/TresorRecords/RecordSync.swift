@@ -116,8 +116,12 @@ struct RecordSync: Sendable {
             let count = try await pull.fetchVolumes(of: checkpoint)
             report.receivedCount += count
             if count > 0 { view = try await records.view(at: state) }
+            if view.table.missingVolume != nil {
+                report.receivedCount += try await pull.fetchPacks(upto: state.floor)
+                view = try await records.view(at: state)
+            }
         }
-        if known == nil, !view.isBehind {
+        if known == nil, !view.isBehind, try await VolumeProof.isWhole(view, session) {
             try await VolumeFiles(client: client, tresor: tresor).forget(view.checkpoints.dropLast())
         }
         report.note(view)

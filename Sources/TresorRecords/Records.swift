@@ -124,37 +124,6 @@ extension Records {
         try await RecordSync(records: self).run(sending: false)
     }
 
-    /// Seals what is shown of all records again, under the current key, and deletes from the store what nobody needs then
-    /// (SPEC §19.7). Members read the rest in few requests, and earlier keys open nothing of it.
-    ///
-    /// Everything that is unsent is sent before. If it is interrupted, run it again.
-    ///
-    /// - Parameter isDryRun: whether only to tell what would be done.
-    /// - Returns: what was done. Without anything to gain, nothing is appended.
-    /// - Throws: ``TresorError/noAccess`` for anybody but an owner; ``TresorError/store(_:)`` while a pack is missing, while
-    ///   the store has some of the packs for which somebody else's volumes stand here and nothing else can tell, and for a
-    ///   store that does not give the volumes, from which nothing is deleted; ``TresorError/unverified`` for volumes by a
-    ///   newer key than was compared; ``TresorError/altered`` for volumes that break a rule; the errors of ``sync()``, and
-    ///   what stands against sending. Where this home can tell what they should say, volumes that do not hold are made anew.
-    @concurrent public func compact(isDryRun: Bool = false) async throws(TresorError) -> CompactReport {
-        let compaction = Compaction(records: self)
-        return isDryRun ? try await compaction.plan().report : try await compaction.run()
-    }
-
-    /// Decides what a compaction would do, and changes nothing at the store.
-    ///
-    /// - Throws: the errors of ``compact(isDryRun:)``.
-    @concurrent package func compactionPlan() async throws(TresorError) -> CompactionPlan {
-        try await Compaction(records: self).plan()
-    }
-
-    /// Carries out a compaction that was decided on.
-    ///
-    /// - Throws: the errors of ``compact(isDryRun:)``.
-    @concurrent package func compact(by plan: CompactionPlan) async throws(TresorError) -> CompactReport {
-        try await Compaction(records: self).run(plan)
-    }
-
     /// Throws away the changes that are not sent.
     ///
     /// - Returns: the names of their records.
