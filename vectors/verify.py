@@ -6058,7 +6058,7 @@ def live_attachments(run, command, anna, house, tresor, put_entry):
         put_entry(make_entry(anna.keys[-1], tresor, state.sequence + 1, state.hash, anna.user, generation, now, COMMIT, body))
         same(command.must("anna", "get", "-t", "plans", "film"), content, "content")
     run.check("the command reads an attachment made here", made)
-    run.section("19.2", "live-attachments")
+    run.section("19.2", "live-contents")
 
 
 def live_records(run, command, people):
