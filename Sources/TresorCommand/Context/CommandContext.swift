@@ -42,8 +42,10 @@ struct CommandContext: Sendable {
             let store = try await Interrupts.atomically { () async throws(TresorError) in
                 try await Surroundings.current.openStore(path, creating)
             }
-            return CommandContext(
+            let context = CommandContext(
                 invocation: invocation, store: store, named: StoreName(Array(Paths.absolute(path).utf8)))
+            Surroundings.current.storeDoubt.note(in: invocation.output) { await context.storeDoubt() }
+            return context
         } catch {
             if case .store = error { throw StoreFault.failure(for: error, at: path) }
             guard error == .notFound else { throw CommandFailure(error, file: path) }
