@@ -212,8 +212,9 @@ struct TresorResolver: Sendable {
             }
             return CommandFailure(of: error, "there is no tresor \(id)", hints: ["tresor list"])
         case .forked:
+            let store = client.archive.otherStore(of: tresor) == nil ? "the store" : "this store, new to this home,"
             return CommandFailure(
-                of: error, "the store shows an older or a different history of \(id) than this home has verified",
+                of: error, "\(store) shows an older or a different history of \(id) than this home has verified",
                 hints: forkHints(of: tresor))
         case .altered: return CommandFailure(of: error, "the store's log of \(id) is damaged or forged")
         default: return CommandFailure(error)
