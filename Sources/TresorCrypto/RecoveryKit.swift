@@ -86,6 +86,52 @@ public struct RecoveryKit: ~Copyable, Sendable {
         return nil
     }
 
+    /// The words of the list that the typed word at a position, counted from 1, may stand for, `, ` between two: those one
+    /// letter or one swap of neighbours away, else those with the same first four letters; at most three.
+    ///
+    /// They are for the eyes of the person who typed (SPEC §8.2): one of them is probably a word of the kit.
+    ///
+    /// - Returns: `nil` if there are none.
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
+    package static func nearWords(
+        to position: Int, in typed: borrowing SecretBytes
+    ) throws(TresorError) -> SecretBytes? {
+        let span = typed.span
+        guard let ranges = ranges(of: span), ranges.indices.contains(position - 1) else { return nil }
+        let word = span.extracting(ranges[position - 1])
+        let edited = WordList.words.filter { isOneEdit(word, from: $0) }
+        let near = (edited.isEmpty ? WordList.words.filter { beginsAlike(word, $0) } : edited).prefix(3)
+        guard !near.isEmpty else { return nil }
+        var written = 0
+        return try SecretBytes(count: near.reduce(-2) { $0 + $1.count + 2 }) { (output) throws(TresorError) in
+            for (place, word) in near.enumerated() {
+                for byte in (place == 0 ? [] : [0x2c, 0x20]) + word {
+                    output[written] = byte
+                    written += 1
+                }
+            }
+        }
+    }
+
+    private static func isOneEdit(_ typed: Span<UInt8>, from word: [UInt8]) -> Bool {
+        var start = 0
+        while start < min(typed.count, word.count), typed[start] | 0x20 == word[start] { start += 1 }
+        var (end, last) = (typed.count, word.count)
+        while min(end, last) > start, typed[end - 1] | 0x20 == word[last - 1] { (end, last) = (end - 1, last - 1) }
+        switch (end - start, last - start) {
+        case (1, 1), (1, 0), (0, 1): return true
+        case (2, 2): return typed[start] | 0x20 == word[start + 1] && typed[start + 1] | 0x20 == word[start]
+        default: return false
+        }
+    }
+
+    /// No two words of the list have the same first four letters.
+    private static func beginsAlike(_ typed: Span<UInt8>, _ word: [UInt8]) -> Bool {
+        guard typed.count >= 4, word.count >= 4 else { return false }
+        for place in 0..<4 where typed[place] | 0x20 != word[place] { return false }
+        return true
+    }
+
     /// The number of typed words; `nil` if one of them is not in the list, or if the text is too long.
     package static func wordCount(in typed: borrowing SecretBytes) -> Int? {
         guard firstUnknownWord(in: typed) == nil else { return nil }

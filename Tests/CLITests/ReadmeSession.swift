@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The commands of one section of README, with the lines that each prints.
+/// The commands of one section of README, or of another page, with the lines that each prints.
 struct ReadmeSession {
     struct Step {
         /// The command, after the prompt.
@@ -15,9 +15,9 @@ struct ReadmeSession {
     let steps: [Step]
 
     /// Reads the lines `person$ command` and what follows each, in all blocks of a section.
-    init(section: String) throws {
-        let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
-        let text = readme.components(separatedBy: "\n## \(section)\n").dropFirst().first ?? ""
+    init(section: String, of page: String = "README.md") throws {
+        let whole = try String(contentsOf: Self.root.appending(path: page), encoding: .utf8)
+        let text = whole.components(separatedBy: "\n## \(section)\n").dropFirst().first ?? ""
         let blocks = text.components(separatedBy: "\n## ")[0].components(separatedBy: "```")
         var steps: [Step] = []
         for line in blocks.enumerated().filter({ !$0.offset.isMultiple(of: 2) }).flatMap({ Self.lines($0.element) }) {

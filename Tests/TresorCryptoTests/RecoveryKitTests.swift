@@ -30,4 +30,21 @@ import Testing
         }
         #expect(taken == [right & 0xff])
     }
+
+    /// One letter or one swap away; else the first four letters, which no two words share; else nothing.
+    @Test(arguments: [
+        ("becone", "become"), ("BECONE", "become"), ("ecome", "become, come"), ("becomee", "become"),
+        ("ebcome", "become"), ("diagxxxxxx", "diagram"), ("bole", "bone, hole, pole"), ("xyzzyx", nil),
+        ("beconnne", "become"), ("be", nil), ("zoooo", nil),
+    ])
+    func wordsAreNear(_ word: String, _ expected: String?) throws {
+        let typed = try secret(Array("abandon 2. \(word) zoo".utf8))
+        var near: String?
+        if let words = try RecoveryKit.nearWords(to: 2, in: typed) {
+            near = String(decoding: words.span.publicBytes, as: UTF8.self)
+        }
+        #expect(near == expected)
+        let isBeyond = try RecoveryKit.nearWords(to: 4, in: typed) == nil
+        #expect(isBeyond)
+    }
 }

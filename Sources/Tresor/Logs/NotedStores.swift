@@ -84,8 +84,11 @@ extension LogArchive {
     }
 
     /// Returns the other stores that had the copy that a kit opens, whether or not this one had it.
-    package func otherStores(ofKit locator: Hash256) -> [StoreName] {
-        notedStores()[TresorID(locator)].filter { $0 != client.storeName }
+    package func otherStores(ofKit locator: Hash256) -> [StoreName] { otherStores(of: TresorID(locator)) }
+
+    /// Returns the other stores that have shown a tresor to this home, whether or not this one did.
+    package func otherStores(of tresor: TresorID) -> [StoreName] {
+        notedStores()[tresor].filter { $0 != client.storeName }
     }
 
     /// Notes that this store has the copy that a kit opens.

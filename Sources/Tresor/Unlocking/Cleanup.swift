@@ -31,6 +31,13 @@ package struct Cleanup: Sendable {
         return try journal().devices.filter { $0.user == mine }.map(\.id).sorted { $0.description < $1.description }
     }
 
+    /// Returns the devices that this home forgot: nothing opens their slots, which stay in the identity file until it is
+    /// next written with the seed open.
+    package func closedSlotsBlocking() throws(TresorError) -> Set<DeviceID> {
+        let present = try readableShareID()
+        return try journal().slots.filter { $0 != present }
+    }
+
     /// Whether this home has a new generation, and publishing it to the store and the tresors was interrupted.
     @concurrent package func isIntroducing() async throws(TresorError) -> Bool { try isIntroducingBlocking() }
 

@@ -16,9 +16,11 @@ struct CheckCommand: InputsCommand {
                 tresor check --repair [-t T]
                 """,
             discussion: """
-                Prints one finding per line: ok, warn or bad. --head compares a head that somebody read to you. \
-                --deep opens the identity, the keys and the files, and compares the records with the store. --repair \
-                restores your card in the store, and the entries, keys and records of T that the store has lost.
+                Names the store and the home. Prints one finding per line: ok, warn or bad. --head compares a head \
+                that somebody read to you. --deep opens the identity, the keys and the files, and compares the records \
+                with the store. --repair restores your card in the store, and the entries, keys and records of T that \
+                the store has lost. It deletes there what an interrupted change of password, kit, devices or keys has \
+                left.
                 """,
             classes: [.store], further: [.wrongPassword, .noAccess, .busy],
             examples: ["tresor check", "tresor check --deep plan.tresor"])
@@ -62,6 +64,7 @@ struct CheckCommand: InputsCommand {
         var ids: [TresorID] = []
         for text in tresors { ids.append(try await id(text, session, workplace)) }
         guard !repair else { return try await repair(ids, session, workplace) }
+        try await report.addStore()
         let client = session?.client ?? workplace.client
         for finding in try await client.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         if let session {
@@ -151,6 +154,7 @@ struct CheckCommand: InputsCommand {
             throw CommandFailure.usage("--repair takes at most one -t T, and nothing else")
         }
         try await repairCard(session, workplace)
+        try await finishCleanup(session, workplace)
         guard let id = ids.first else { return }
         let count: Int
         let packCount: Int
@@ -213,6 +217,15 @@ struct CheckCommand: InputsCommand {
         }
         try await session.client.people.publishCard()
         workplace.output.say("restored the card of \(DisplayText.name(chain.handle.bytes))")
+    }
+
+    /// Deletes what an interrupted change of the key slots has left in the store.
+    private func finishCleanup(_ session: Session, _ workplace: CommandContext) async throws {
+        let cleanup = session.client.cleanup
+        guard try cleanup.isPendingBlocking() else { return }
+        try await cleanup.finish()
+        guard try !cleanup.isPendingBlocking() else { return }
+        workplace.output.say("deleted what an interrupted change of password, kit, devices or keys had left")
     }
 
     private func repairKeys(of state: LogState, _ session: Session, _ workplace: CommandContext) async throws {

@@ -12,9 +12,9 @@ struct KeygenCommand: SurfaceCommand {
             name: "keygen", group: .you, abstract: "Make your identity, its card and a recovery kit.",
             usage: "tresor keygen NAME [--kit FILE | --no-kit] [--argon2id MIB,PASSES] [--force]",
             discussion: """
-                Prints your safety number, which others compare with you once. The kit's 24 words restore your \
-                identity when everything else is lost; they are shown once, or written to FILE. An empty password \
-                generates one of ten words.
+                Prints your safety number, which others compare with you once. The kit's 24 words, shown once or \
+                written to FILE, restore your identity from a copy in the store when this machine is lost: keep the \
+                store, or a copy of its file, elsewhere too. An empty password generates one of ten words.
                 """,
             classes: [.write], further: [.wrongPassword],
             examples: ["tresor keygen anna", "tresor keygen anna --batch --kit kit.txt --password-file FILE"])
@@ -105,16 +105,20 @@ struct KeygenCommand: SurfaceCommand {
         return moved
     }
 
-    /// The failure for an existing identity. Its card keeps its handle in the store, so another identity needs another
-    /// handle.
+    /// The failure for an existing identity. Its card keeps its handle in the store, so another identity beside it needs
+    /// another handle. Moving it aside comes last.
     private func isThere(in places: Paths) -> CommandFailure {
         let present = try? DirectoryHome(data: places.data, state: places.state).read(.identity)
         let handle = present.flatMap { try? IdentityFile($0) }?.chain.handle
         let isSame = handle != nil && handle == (try? Name(typed: name))
-        let other = isSame ? "{\(name)} NAME " : ""
+        // Without a given store, another home has a store of its own, where the handle is free.
+        let here = isSame ? "{\(name)} NAME " : ""
+        let there = places.givenStore == nil ? "" : here
+        let reason = isSame ? ", and another one in its store needs another NAME" : ""
         return .usage(
-            "there is an identity in \(DisplayText.quoted(places.data))",
-            hints: ["tresor … \(other)--force", "tresor … {--home} \(other)--home DIR"])
+            "there is an identity\(handle.map { " of \(DisplayText.name($0.bytes))" } ?? "") in "
+                + DisplayText.quoted(places.data) + reason,
+            hints: ["tresor … {--home} \(there)--home DIR", "tresor … \(here)--force"])
     }
 
     /// Whether an earlier run made the identity and was interrupted before its card was published.

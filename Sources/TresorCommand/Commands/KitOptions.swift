@@ -96,11 +96,21 @@ struct KitOptions: ParsableArguments, Sendable {
                 workplace.output.say(
                     "the recovery kit is in \(DisplayText.quoted(kit)); print it and keep it apart from this machine")
             }
+            tellOfStore(workplace)
             return result
         } catch {
             await takeBack(locator, workplace)
             throw error
         }
+    }
+
+    /// Says of a store that is lost together with this machine that the kit needs it.
+    private func tellOfStore(_ workplace: CommandContext) {
+        let places = workplace.invocation.places
+        guard places.isStoreOnThisDisk, let store = try? places.store() else { return }
+        workplace.output.say(
+            "the kit needs the store \(DisplayText.quoted(store)), which is on this disk: keep a copy of that file elsewhere"
+        )
     }
 
     /// Removes the file of a kit that did not become valid, while no other command can make it valid. Its copy may be in
@@ -185,7 +195,12 @@ struct KitOptions: ParsableArguments, Sendable {
         guard let kit else {
             let terminal = try workplace.invocation.person(or: Self.noTerminal([Self.hints[0]]))
             let sheet = try WordSheet.numbered(words)
-            try terminal.show("tresor: recovery kit, for paper:\n", secret: sheet, "")
+            let handle = DisplayText.name(try workplace.identityFile().chain.handle.bytes)
+            let store = try workplace.invocation.places.storeOptions().map { Shell.word($0) }.joined(separator: " ")
+            let date = Timestamp(seconds: workplace.now).date
+            try terminal.show(
+                "tresor: recovery kit of \(handle), \(date), for paper:\n", secret: sheet,
+                "tresor: write beside it what uses it: tresor recover \(store)\n")
             return
         }
         try Self.write(words, to: kit)

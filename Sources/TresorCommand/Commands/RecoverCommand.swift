@@ -15,9 +15,9 @@ struct RecoverCommand: SurfaceCommand {
                 tresor recover --new-kit [--kit FILE]
                 """,
             discussion: """
-                In an empty home the identity comes from the store, which has a copy that only the kit opens. That \
-                home starts with no verified people and no pinned heads. --new-kit makes new words; the old ones \
-                become invalid.
+                In an empty home, for example of a second machine, the identity comes from the store, which has a copy \
+                that only the kit opens: name it, or a copy of its file, with --store. That home starts with no \
+                verified people and no pinned heads. --new-kit makes new words; the old ones become invalid.
                 """,
             classes: [.identity, .store, .write],
             examples: ["tresor recover", "tresor recover --kit kit.txt", "tresor recover --new-kit"])
@@ -88,9 +88,7 @@ struct RecoverCommand: SurfaceCommand {
         } catch {
             if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
-            throw CommandFailure(
-                of: error, "the kit opens no identity here",
-                hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"])
+            throw Self.opensNothing(isHomeEmpty: (try? workplace.client.identityFileBlocking()) == nil)
         }
         let places = workplace.invocation.places
         if options.store != nil, FileIdentity(path: places.storeNote) == nil { try places.noteStore() }
@@ -106,6 +104,17 @@ struct RecoverCommand: SurfaceCommand {
             "\(DisplayText.name(chain.handle.bytes)) is restored, generation \(chain.newest.generation)")
         if !options.json { try workplace.output.line(try chain.number().grouped) }
         try report(recovered.session, "password", workplace)
+    }
+
+    /// Says what a kit needs, and tells an older kit from one without its store.
+    private static func opensNothing(isHomeEmpty: Bool) -> CommandFailure {
+        let reason =
+            isHomeEmpty
+            ? "the kit opens nothing in this store: a kit needs the store in which it was made, or a copy of that file"
+            : "the kit does not open the identity of this home"
+        return CommandFailure(
+            .wrongPassword, "\(reason); only the newest kit opens",
+            hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"])
     }
 
     private func report(_ session: Session, _ changed: String, _ workplace: CommandContext) throws {
@@ -129,7 +138,7 @@ struct RecoverCommand: SurfaceCommand {
             return try Self.kit(
                 try Self.words { () throws(CommandFailure) in
                     try file.read(limit: RecoveryKit.maximumByteCount)
-                })
+                }, showingAt: try? workplace.invocation.person(or: Self.noKit))
         }
         let terminal = try workplace.invocation.person(
             or: .usage("the kit's words are needed", hints: ["tresor recover --kit FILE"]))
@@ -139,7 +148,7 @@ struct RecoverCommand: SurfaceCommand {
                 return try Self.kit(
                     try Self.words { () throws(CommandFailure) in
                         try Self.typedWords(terminal)
-                    })
+                    }, showingAt: terminal)
             } catch let failure as CommandFailure
                 where failure.error == .wrongPassword && attempt < PasswordSource.tries
             {
@@ -187,13 +196,17 @@ struct RecoverCommand: SurfaceCommand {
 
     private static let noKit = CommandFailure(.wrongPassword, "these are not the 24 words of a kit")
 
-    /// Names a bad word by its position and never repeats it.
-    private static func kit(_ typed: borrowing SecretBytes) throws -> RecoveryKit {
+    /// Names a bad word by its position and never repeats it. Words of the list that are near it are shown to the person
+    /// alone: a message may go to a log.
+    private static func kit(_ typed: borrowing SecretBytes, showingAt terminal: Terminal?) throws -> RecoveryKit {
         do {
             return try RecoveryKit(typed: typed)
         } catch {
             guard error == .wrongPassword else { throw CommandFailure(error) }
             if let position = RecoveryKit.firstUnknownWord(in: typed) {
+                if let terminal, let near = try RecoveryKit.nearWords(to: position, in: typed) {
+                    try terminal.show("tresor: the list has these near word \(position): ", secret: near, "\n")
+                }
                 throw CommandFailure(of: error, "word \(position) is not a word of the list")
             }
             if let count = RecoveryKit.wordCount(in: typed), count != RecoveryKit.wordCount {

@@ -78,11 +78,11 @@ struct RememberCommand: SurfaceCommand {
             guard acceptSameDisk else {
                 throw CommandFailure(
                     .usage, "the store is in the home: anyone who takes this disk has both shares of the key",
-                    hints: ["tresor remember --accept-same-disk", "tresor … {--store} --store FILE"])
+                    hints: ["tresor … --accept-same-disk", "tresor … {--store} --store FILE"])
             }
             workplace.output.say(
                 "both shares are in \(DisplayText.quoted(directory)): anyone who takes this disk can open the identity")
-        } else if FileIdentity.isOnSameDevice(store, places.data) {
+        } else if places.isStoreOnThisDisk {
             workplace.output.say(
                 "the store is on the same file system as the home: anyone who takes this disk has both shares of the key"
             )

@@ -42,23 +42,30 @@ struct CommandContext: Sendable {
             let store = try await Interrupts.atomically { () async throws(TresorError) in
                 try await Surroundings.current.openStore(path, creating)
             }
-            return CommandContext(
+            let context = CommandContext(
                 invocation: invocation, store: store, named: StoreName(Array(Paths.absolute(path).utf8)))
+            Surroundings.current.storeDoubt.note(in: invocation.output) { await context.storeDoubt() }
+            return context
         } catch {
             if case .store = error { throw StoreFault.failure(for: error, at: path) }
             guard error == .notFound else { throw CommandFailure(error, file: path) }
-            throw CommandFailure(
-                .notFound, "there is no store at \(DisplayText.quoted(path))",
-                hints: ["tresor … {--store} --store FILE"]
-                    + (hasIdentity(invocation.places)
-                        ? [] : ["tresor keygen NAME", "tresor recover --store FILE"]),
-                file: path)
+            throw missingStore(at: path, for: invocation.places)
         }
     }
 
-    private static func hasIdentity(_ places: Paths) -> Bool {
-        FileIdentity(path: Paths.join(places.data, "identity")) != nil
+    private static func missingStore(at path: String, for places: Paths) -> CommandFailure {
+        let missing = "there is no store at \(DisplayText.quoted(path))"
+        guard FileIdentity(path: Paths.join(places.data, "identity")) == nil else {
+            return CommandFailure(.notFound, missing, hints: ["tresor … {--store} --store FILE"], file: path)
+        }
+        return CommandFailure(
+            .notFound, "\(missing), and no identity in \(DisplayText.quoted(places.data)): \(firstSteps)",
+            hints: ["tresor keygen NAME", "tresor recover --store FILE", "tresor … {--store} --store FILE"], file: path)
     }
+
+    /// The ways to an identity in an empty home. A second one, made where one was to be restored, opens nothing.
+    private static let firstSteps =
+        "keygen makes your first one, and recover restores the one that you have elsewhere"
 
     /// Makes a context without a store, for commands that need the home alone.
     static func local(_ options: GlobalOptions) throws -> CommandContext {
@@ -161,7 +168,8 @@ struct CommandContext: Sendable {
         switch error {
         case .notFound:
             return CommandFailure(
-                .notFound, "there is no identity in \(DisplayText.quoted(invocation.places.data))",
+                .notFound,
+                "there is no identity in \(DisplayText.quoted(invocation.places.data)): \(Self.firstSteps)",
                 hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
         case .failed(.memory):
             let cost = try? client.identityFileBlocking().passwordCost
@@ -240,14 +248,15 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// Checks a typed name; `what` says in the message what it names.
+    /// Checks a typed name for something new; `what` says in the message what it names. Blanks alone name nothing that
+    /// people could find again.
     static func name(_ text: String, of what: String) throws(CommandFailure) -> Name {
-        do {
-            return try Name(typed: text)
-        } catch {
+        guard let name = try? Name(typed: text), !text.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
             throw .usage(
-                "\(what) has 1 to \(Name.maximumByteCount) bytes, no control characters, and does not begin with -")
+                "\(what) has 1 to \(Name.maximumByteCount) bytes, no control characters, more than blanks, and does "
+                    + "not begin with -")
         }
+        return name
     }
 
     /// Asks once for the word yes before a dangerous act.

@@ -30,7 +30,7 @@ struct FileRefusal {
             if error == .forked {
                 return CommandFailure(
                     of: error, "\(input.shownName) or the store belongs to another history than this home has verified",
-                    hints: ["tresor check"], file: input.path)
+                    hints: workplace.tresors.forkHints(of: header.tresor), file: input.path)
             }
             return Self.failure(error, input)
         }

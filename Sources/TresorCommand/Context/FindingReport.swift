@@ -9,6 +9,8 @@ import TresorStore
 struct FindingReport {
     let workplace: CommandContext
     private var errors: [CommandError] = []
+    /// Whether the store has nothing of this person. Nobody is told to write to what may be another one.
+    private var isStoreDoubtful = false
 
     init(workplace: CommandContext) { self.workplace = workplace }
 
@@ -17,6 +19,16 @@ struct FindingReport {
         var report = FindingReport(workplace: workplace)
         report.errors = errors
         return report
+    }
+
+    /// Names the store and the home that are looked at, and says if the store may be another one than the person means.
+    mutating func addStore() async throws {
+        let (places, doubt) = (workplace.invocation.places, await workplace.storeDoubt())
+        Surroundings.current.storeDoubt.forget()
+        isStoreDoubtful = doubt != nil
+        let store = try workplace.service == nil ? Paths.absolute(places.store()) : places.store()
+        let home = "the home is \(DisplayText.quoted(Paths.absolute(places.data)))"
+        try add(doubt == nil ? "ok" : "warn", "store", "\(doubt ?? DisplayText.quoted(store)); \(home)", nil)
     }
 
     mutating func add(_ finding: Finding) throws {
@@ -28,7 +40,12 @@ struct FindingReport {
             default: nil
             }
         let isMine = finding.subject == mine.map { .person($0.user) }
-        let text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding.remark)
+        var text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding.remark)
+        if case .device(let id) = finding.subject,
+            (try? workplace.client.cleanup.closedSlotsBlocking())?.contains(id) == true
+        {
+            text = "is forgotten: nothing opens by it, and the next change of password, kit or devices removes it"
+        }
         try add(finding.level.rawValue, subject(finding.subject), text, error)
     }
 
@@ -80,6 +97,9 @@ struct FindingReport {
     private static let wayBack =
         "; check --repair restores it, and if it was deleted, tresor delete forgets it here"
 
+    /// A way out that writes to the store.
+    private func way(_ out: String) -> String { isStoreDoubtful ? "" : out }
+
     private static func elsewhere(_ path: String) -> String {
         "this store does not have the copy that the recovery kit opens; "
             + "\(DisplayText.quoted(path)) had it: tresor check --store \(Shell.path(path))"
@@ -89,7 +109,8 @@ struct FindingReport {
     private var interruption: String {
         let client = workplace.client
         guard (try? client.cleanup.isIntroducingBlocking()) == true else {
-            return "a change of password, kit, devices or keys was not finished: repeat it, or run tresor forget"
+            return "a change of password, kit, devices or keys was interrupted: "
+                + "repeat it, or delete what it left in the store: tresor check --repair"
         }
         return (try? client.identityFileBlocking().chain.newest.generation) == 0
             ? "no service knows you yet: tresor register --no-login"
@@ -105,17 +126,17 @@ struct FindingReport {
         case .withoutStoreHalf:
             "the store has no server share for it, so it opens nothing: tresor forget, or tresor remember"
         case .withoutKit: "there is no recovery kit: tresor recover --new-kit"
-        case .withoutKitCopy: "the store has no copy that the recovery kit opens: tresor recover --new-kit"
+        case .withoutKitCopy:
+            "the store has no copy that the recovery kit opens" + way(": tresor recover --new-kit")
         case .kitElsewhere(let store): Self.elsewhere(String(decoding: store.bytes, as: UTF8.self))
-        case .notPublished:
-            "the store does not have the newest card: tresor check --repair"
+        case .notPublished: "the store does not have the newest card" + way(": tresor check --repair")
         case .newerKeys: "\(OldKeys.finding): \(HintCompletion.complete(OldKeys.wayOut))"
         case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):
             "the store shows an older or a different history: seen \(Self.text(seen)), "
                 + "shown \(shown.map(Self.text) ?? "nothing"), "
                 + "evidence in \(DisplayText.quoted(path(of: .evidence(evidence))))"
-                + (shown == nil ? Self.wayBack : "")
+                + (shown == nil ? way(Self.wayBack) : "")
         case .expired: "expired: its last day has passed"
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting: "waits: nobody has approved them yet"

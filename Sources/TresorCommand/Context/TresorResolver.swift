@@ -190,6 +190,16 @@ struct TresorResolver: Sendable {
         }
     }
 
+    /// The hints where a store shows another history: a store that the home saw it in too, since the tresor may have moved
+    /// there, then a closer look.
+    func forkHints(of tresor: TresorID) -> [String] {
+        client.archive.otherStores(of: tresor).prefix(1).map { Self.hint(to: $0) } + ["tresor check"]
+    }
+
+    private static func hint(to store: StoreName) -> String {
+        "tresor … {--store} --store \(Shell.path(String(decoding: store.bytes, as: UTF8.self)))"
+    }
+
     func logFailure(_ error: TresorError, _ tresor: TresorID) -> CommandFailure {
         let id = tresor.description.prefix(10)
         switch error {
@@ -198,13 +208,14 @@ struct TresorResolver: Sendable {
                 let path = String(decoding: other.bytes, as: UTF8.self)
                 return CommandFailure(
                     of: error, "this store does not have \(id), which you first saw in \(DisplayText.quoted(path))",
-                    hints: ["tresor … {--store} --store \(Shell.path(path))"])
+                    hints: [Self.hint(to: other)])
             }
             return CommandFailure(of: error, "there is no tresor \(id)", hints: ["tresor list"])
         case .forked:
+            let store = client.archive.otherStore(of: tresor) == nil ? "the store" : "this store, new to this home,"
             return CommandFailure(
-                of: error, "the store shows an older or a different history of \(id) than this home has verified",
-                hints: ["tresor check"])
+                of: error, "\(store) shows an older or a different history of \(id) than this home has verified",
+                hints: forkHints(of: tresor))
         case .altered: return CommandFailure(of: error, "the store's log of \(id) is damaged or forged")
         default: return CommandFailure(error)
         }

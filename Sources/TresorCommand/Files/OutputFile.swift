@@ -85,7 +85,9 @@ final class OutputFile {
             return [HintCompletion.replacing(path, with: target)]
         }
         let isStream = status.isKind(S_IFCHR) || status.isKind(S_IFIFO) || status.isKind(S_IFLNK)
-        return isStream ? elsewhere("-").map { [$0] } ?? [] : []
+        guard isStream, let hint = elsewhere("-") else { return [] }
+        // A device is named, and may be /dev/null: standard output is another place.
+        return [status.isKind(S_IFCHR) ? "\(hint) >\(Shell.path(path))" : hint]
     }
 
     private func cannotWrite(_ error: SystemError) -> CommandFailure {

@@ -59,6 +59,12 @@ struct Paths: Sendable, Equatable {
             + (service.proxy.map { ["--store-proxy", $0.text] } ?? [])
     }
 
+    /// Whether the store is a file that is lost together with the home.
+    var isStoreOnThisDisk: Bool {
+        guard let store = try? store(), !ServiceAddress.isMeant(by: store) else { return false }
+        return FileIdentity.isOnSameDevice(store, data)
+    }
+
     /// The service to use; `nil` if the store is a file. A service that the home notes is reached as it notes.
     ///
     /// - Throws: 64 for an address of another form, and for options of a service beside a file.

@@ -44,7 +44,7 @@ struct PasswordCommand: Sendable {
         let status = try wait(for: child, until: deadline, lent)
         isReaped = true
         guard status == 0 else {
-            throw isInterrupt(status) ? Self.interrupted : failure("TRESOR_PASSWORD_COMMAND failed", lent)
+            throw isInterrupt(status) ? Self.interrupted : failure(Self.words(for: status), lent)
         }
         if lent == nil, Self.isBlank(content) { throw failure("\(Self.what) is empty", lent, .usage) }
         return content
@@ -58,6 +58,13 @@ struct PasswordCommand: Sendable {
         return [SIGINT, SIGQUIT].contains { $0 == signal || signal == 0 && code == 128 + $0 }
     }
 
+    /// Says how the command ended. The shell gives 127 where there is no such program, and 126 where it may not run it.
+    private static func words(for status: CInt) -> String {
+        let signal = status & 0x7f
+        return "TRESOR_PASSWORD_COMMAND ended with "
+            + (signal == 0 ? "exit code \(status >> 8 & 0xff)" : "signal \(signal)")
+    }
+
     /// Whether an output is nothing but a line end, as what `read` gives without a terminal.
     private static func isBlank(_ content: borrowing SecretBytes) -> Bool {
         let bytes = content.span
@@ -65,14 +72,14 @@ struct PasswordCommand: Sendable {
         return true
     }
 
-    /// Says whether the command could ask somebody, which may be why it failed.
+    /// Says beside the reason that the command could ask nobody, which may be another one.
     private func failure(
         _ what: String, _ lent: LentTerminal?, _ error: CommandError = .failed(.other)
     ) -> CommandFailure {
         guard lent == nil else { return CommandFailure(error, what) }
         let absence = terminal == nil ? absence : "the terminal belongs to another program"
         return CommandFailure(
-            error, "\(what); it could ask nobody: \(absence)", hints: ["tresor … --password-file FILE"])
+            error, "\(what) (it can ask nobody: \(absence))", hints: ["tresor … --password-file FILE"])
     }
 
     /// Starts the child in its own process group, so that all of it can be ended, with standard error for its

@@ -14,6 +14,8 @@ enum Program {
     /// - Parameter given: the words behind the program's name.
     static func run(_ given: () throws(CommandFailure) -> [String]) async -> Int32 {
         var json = false
+        // The look holds the store, which closes when nothing does.
+        defer { Surroundings.current.storeDoubt.forget() }
         do {
             let words = try given()
             let arguments = ArgumentList(words)
@@ -27,9 +29,10 @@ enum Program {
             return 0
         } catch let exit as Exit {
             Surroundings.current.keys.tell()
+            await Surroundings.current.storeDoubt.tell(after: exit.code)
             return exit.code
         } catch {
-            let failure = CommandFailure(error)
+            let failure = await Surroundings.current.storeDoubt.explaining(CommandFailure(error))
             FailureReport(json: json).print(failure)
             return failure.exitCode
         }

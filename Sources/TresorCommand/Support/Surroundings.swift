@@ -43,6 +43,7 @@ struct Surroundings: Sendable {
     let obstacle = LastObstacle()
     let homeFault = LastHomeFault()
     let notices = ServiceNotices()
+    let storeDoubt = StoreDoubt()
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])

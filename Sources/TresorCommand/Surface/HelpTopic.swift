@@ -69,7 +69,7 @@ enum HelpTopic: String, CaseIterable, Sendable {
           $XDG_STATE_HOME/tresor     device share of a trusted device (else ~/.local/state/tresor)
           --home DIR                 puts both under DIR, the second in DIR/state
 
-        The store is --store, else TRESOR_STORE, else the one that keygen was given and noted in the home, else store.db in
+        The store is --store, else TRESOR_STORE, else the one that keygen or recover noted in the home, else store.db in
         the home. It is a file, or a service at https://HOST, noted with its --store-ca and --store-proxy; http:// is for
         this machine alone. A service knows who asks, so every command opens your identity first.
         A home may use several stores. It notes the path of the one in which it first saw a tresor: another store

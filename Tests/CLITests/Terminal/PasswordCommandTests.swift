@@ -60,7 +60,7 @@ struct PasswordCommandTests {
     func noTerminal(_ command: String) throws {
         let result = try run(command, at: nil)
         #expect(result.code == 1)
-        #expect(result.errorText.contains("it could ask nobody: there is no terminal"), "\(result.errorText)")
+        #expect(result.errorText.contains("(it can ask nobody: there is no terminal)"), "\(result.errorText)")
     }
 
     @Test("--batch gives it no terminal: it is not waited for", arguments: [asking, silent])
@@ -68,7 +68,7 @@ struct PasswordCommandTests {
         let result = try run(command, at: try PseudoTerminal([]), "tresor create one --batch")
         #expect(result.code == 1)
         #expect(
-            result.errorText.contains("wants the terminal; it could ask nobody: --batch forbids asking"),
+            result.errorText.contains("wants the terminal (it can ask nobody: --batch forbids asking)"),
             "\(result.errorText)")
         #expect(result.errorText.contains("hint: tresor create one --batch --password-file FILE"))
     }
