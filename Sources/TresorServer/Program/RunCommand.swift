@@ -38,8 +38,8 @@
 
         @Option(
             help: ArgumentHelp(
-                "Write down what is revoked in this file; it is revoked.log beside an SQLite file, or else beside the "
-                    + "server key.",
+                "Write down what is revoked in this file; it is server.key.revoked, by the name of the server key, beside "
+                    + "an SQLite file, or else beside the key.",
                 valueName: "file"))
         var revokedLog: String?
 
@@ -135,7 +135,7 @@
         /// Opens the file of revocations. The first process of a service makes it. If it is missing later, the database
         /// may come from a backup, and what was revoked since would hold again.
         private func openRevokedLog(of server: Hash256, _ engine: any SQLEngine) async throws -> RevokedLog {
-            let path = try revokedLog ?? place.revokedLogPath()
+            let path = try revokedLog ?? place.revokedPath()
             let isBegun = try await ServiceSetup.notesRevocations(in: engine)
             let log: RevokedLog
             do throws(TresorError) {
@@ -156,7 +156,7 @@
                 if restored { try await service.distrust(operator: chain) }
             } catch {
                 switch error {
-                case .altered:
+                case .altered, .failed(.notNoted):
                     throw ServerFailure(error, "cannot read the file of revocations: \(Self.words(for: error))")
                 case .unverified:
                     throw ServerFailure(
@@ -171,9 +171,13 @@
             case .notFound:
                 "it is missing; restore it from where the service ran, or start once with --restored if it is lost"
             case .altered:
-                "it is damaged, or belongs to another service; restore a copy of it, or if there is none, remove it and "
+                "it is damaged, or no file of revocations; restore a copy of it, or if there is none, move it away and "
                     + "start once with --restored"
-            case .failed(.readOnly): "look at its directory, and who owns both, or name another with --revoked-log"
+            case .forked:
+                "it belongs to another service, which needs it: leave it there, and name the file of this one with "
+                    + "--revoked-log"
+            case .failed(.readOnly), .failed(.notNoted):
+                "look at its directory, and who owns both, or name another with --revoked-log"
             default: ServerFailure(error).message
             }
         }

@@ -77,15 +77,15 @@
             return Self.path(of: "server.key", beside: path)
         }
 
-        /// The path of the file of revocations, unless the arguments name another: beside an SQLite file, or else beside
-        /// the server key.
+        /// The path of the file of revocations, unless the arguments name another: it has the name of the server key, so
+        /// that each service has its own, and lies beside an SQLite file, or else beside the key.
         ///
         /// - Throws: ``ServerFailure`` if the arguments name no server key.
-        func revokedLogPath() throws(ServerFailure) -> String {
-            guard case .sqlite(let path) = try place() else {
-                return Self.path(of: "revoked.log", beside: try keyPath())
-            }
-            return Self.path(of: "revoked.log", beside: path)
+        func revokedPath() throws(ServerFailure) -> String {
+            let key = try keyPath()
+            let name = AtomicFile.split(key).name + ".revoked"
+            guard case .sqlite(let path) = try place() else { return Self.path(of: name, beside: key) }
+            return Self.path(of: name, beside: path)
         }
 
         private static func path(of name: String, beside path: String) -> String {

@@ -20,7 +20,7 @@
             let context = try ServiceContext(engine: engine, settings: settings)
             self.context = context
             authentication = Authentication(context: context)
-            health = Health(engine: engine, clock: settings.steadyClock)
+            health = Health(engine: engine, revocations: settings.revocations, clock: settings.steadyClock)
             let stream = engine.hints()
             hints = Task { await News(context: context).listen(to: stream) }
         }

@@ -193,7 +193,7 @@
                 return ending.error
             }
             #expect(try await !start().contains("restored"))
-            let log = site["revoked.log"]
+            let log = site["server.key.revoked"]
             try FileManager.default.removeItem(atPath: log)
             expect(await ServerProcess.run(run), 10, "cannot open the file of revocations \(log): it is missing")
             expect(
@@ -203,8 +203,20 @@
             #expect(try await start("--restored").contains("\"event\":\"restored\""))
             #expect(try await !start().contains("restored"))
             try Data(repeating: 1, count: 1_000).write(to: URL(fileURLWithPath: log))
-            expect(await ServerProcess.run(run), 14, "it is damaged, or belongs to another service")
+            expect(await ServerProcess.run(run), 14, "it is damaged, or no file of revocations")
             #expect(try Data(contentsOf: URL(fileURLWithPath: log)).count == 1_000)
+            // That of another service is not to be removed.
+            let other = try await made()
+            let their = other["server.key.revoked"]
+            let service = try ServerProcess(["run", other["clinic.db"], "--listen", "127.0.0.1:0"])
+            try #require(await service.says("listening"))
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: their))
+            let ending = await ServerProcess.run(run + ["--revoked-log", their])
+            expect(ending, 15, "it belongs to another service, which needs it: leave it there")
+            #expect(!ending.error.contains("--restored") && !ending.error.contains("remove"))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: their)) == bytes)
+            service.signal(SIGTERM)
+            #expect(await service.end().code == 0)
             // Another place is another file.
             expect(await ServerProcess.run(run + ["--revoked-log", site["other.log"]]), 10, "it is missing")
         }

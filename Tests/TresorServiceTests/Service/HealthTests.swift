@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Foundation
     import Synchronization
     import Testing
     import TresorCrypto
 
+    @testable import TresorServer
     @testable import TresorService
 
     /// The health of a service is that of its writes.
@@ -38,6 +40,26 @@
             func notify(_ hint: [UInt8]) {}
             func hints() -> AsyncStream<[UInt8]> { engine.hints() }
             func close() async { await engine.close() }
+        }
+
+        @Test func A237_aServiceWithoutItsRevocationsIsNotHealthy() async throws {
+            let bench = try await Bench()
+            let directory = try TestDirectory()
+            let path = directory["server.key.revoked"]
+            let log = try RevokedLog.open(at: path, of: bench.service.id, creating: true)
+            let time = Mutex(ContinuousClock.now)
+            var settings = bench.settings
+            settings.steadyClock = { time.withLock { $0 } }
+            settings.revocations = log
+            let service = try Service(engine: bench.engine, settings: settings)
+            defer { service.shutDown() }
+            #expect(await service.isHealthy())
+            try FileManager.default.moveItem(atPath: path, toPath: directory["moved"])
+            time.withLock { $0 += .seconds(1) }
+            #expect(await !service.isHealthy())
+            try FileManager.default.moveItem(atPath: directory["moved"], toPath: path)
+            time.withLock { $0 += .seconds(1) }
+            #expect(await service.isHealthy())
         }
 
         @Test(arguments: [TresorError.store(.readOnly), .store(.full), .store(.inputOutput), .busy])
