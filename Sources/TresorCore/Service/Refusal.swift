@@ -22,6 +22,8 @@ package struct Refusal: Error, Hashable, Sendable {
         /// The proxy before the service does not say who asks.
         case namelessProxy = 500
         case unavailable = 503
+        /// The request is of HTTP/1.0, as a proxy speaks it that nobody told otherwise.
+        case olderVersion = 505
         case full = 507
     }
 
