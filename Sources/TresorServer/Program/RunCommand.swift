@@ -11,6 +11,7 @@
     import ArgumentParser
     import TresorCore
     import TresorCrypto
+    import TresorPostgres
     import TresorService
 
     /// Runs a service until a signal stops it.
@@ -90,6 +91,10 @@
                 metrics: addresses.metrics, limits: listening.limits, report: report,
                 stopping: { service.shutDown() })
             report.say(.starting)
+            (engine as? PostgresEngine)?.outage.onChange { reason in
+                report.say(
+                    reason == nil ? .databaseBack : .databaseLost, reason == nil ? .info : .error, reason: reason)
+            }
             if restored { report.say(.restored) }
             try await serve(service, through: server)
             await engine.close()

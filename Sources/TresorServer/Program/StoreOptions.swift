@@ -95,10 +95,15 @@
 
         /// Opens the database.
         ///
-        /// - Parameter migrating: whether its schema is brought to this release, after a copy of an SQLite file; a command
-        ///   that only looks refuses another one.
+        /// - Parameters:
+        ///   - migrating: whether its schema is brought to this release, after a copy of an SQLite file; a command that
+        ///     only looks refuses another one.
+        ///   - byteCount: the size of the largest SQLite file whose pages are compared first, a second or two each GiB
+        ///     beside the time to read it.
         /// - Throws: ``ServerFailure``.
-        func open(creating: Bool, migrating: Bool = true) async throws(ServerFailure) -> any SQLEngine {
+        func open(
+            creating: Bool, migrating: Bool = true, verifyingUpTo byteCount: Int64 = 1 << 30
+        ) async throws(ServerFailure) -> any SQLEngine {
             let place = try place()
             var isOpen = false
             do throws(TresorError) {
@@ -108,6 +113,7 @@
                 case .postgres(let location): engine = try await PostgresEngine.open(location)
                 }
                 isOpen = true
+                if let file = engine as? SQLiteEngine { try await file.verify(upTo: byteCount) }
                 let version = try await Schema.version(of: engine)
                 if migrating {
                     if case .sqlite(let path) = place { try await copy(engine, of: version, at: path) }
@@ -166,11 +172,28 @@
             if case .sqlite(let path) = self {
                 let copy = Self.copy(of: path, at: Schema.current.version)
                 if access(copy, F_OK) == 0 {
-                    let words = ["\(path)-wal", "\(path)-shm", copy, path].map { ShellWord.quoted($0) }
-                    return "\(ways) lose what came since: rm -f \(words[0]) \(words[1]); mv \(words[2]) \(words[3])"
+                    let words = [copy, path].map { ShellWord.quoted($0) }
+                    return "\(ways) lose what came since: rm -f \(Self.besides(path)); mv \(words[0]) \(words[1])"
                 }
             }
             return "\(ways) restore a backup of before the upgrade"
+        }
+
+        /// The files that SQLite keeps beside a database, as words of a shell.
+        private static func besides(_ path: String) -> String {
+            ["\(path)-wal", "\(path)-shm"].map { ShellWord.quoted($0) }.joined(separator: " ")
+        }
+
+        /// Whether SQLite finds commits beside a database that are not in it.
+        private static func hasLog(_ path: String) -> Bool {
+            var status = stat()
+            return stat("\(path)-wal", &status) == 0 && status.st_size > 0
+        }
+
+        /// The first file beside a database that may not be written while the database may; `nil` for none.
+        private static func unwritable(beside path: String) -> String? {
+            guard access(path, W_OK) == 0 else { return nil }
+            return ["\(path)-wal", "\(path)-shm"].first { access($0, F_OK) == 0 && access($0, W_OK) != 0 }
         }
 
         /// Why a database cannot be opened, and what to do.
@@ -180,12 +203,18 @@
             case (.busy, _): "another program holds it; try again"
             case (.store(.schema), _):
                 "it belongs to another program, or to another release of this one; \(wayBack)"
+            case (.store(.damaged), .sqlite(let path)) where Self.hasLog(path):
+                "it is damaged, or no database, or \(path)-wal is not of this file; restore a backup, and first remove "
+                    + "what belongs to the lost state: rm -f \(Self.besides(path))"
             case (.store(.damaged), _): "it is damaged, or no database; restore it from a backup"
-            case (.store(.inputOutput), .postgres):
-                "it does not answer, or refuses you; try the same address with psql"
+            case (.store(.inputOutput), .postgres(let location)):
+                "it does not answer, or refuses you\(location.outage.reason.map { ": \($0)" } ?? ""); try the same address "
+                    + "with psql, as the user of the service and with its PGPASSFILE"
             case (.store(.readOnly), .postgres): "you may not make tables in it; run this as the role that owns it"
-            case (.store(.inputOutput), .sqlite), (.store(.readOnly), .sqlite):
-                "look at its directory, and who owns both; run this as that user"
+            case (.store(.inputOutput), .sqlite(let path)), (.store(.readOnly), .sqlite(let path)):
+                Self.unwritable(beside: path).map {
+                    "you may not write \($0): give it the owner and the mode of the database"
+                } ?? "look at its directory, and who owns both; run this as that user"
             case (.store(let fault), _): fault.rawValue
             default: ServerFailure(error).message
             }

@@ -2,6 +2,7 @@
 
 #if Server
     import Synchronization
+    import TresorCore
     import TresorCrypto
 
     /// Whether the database can be written, and the file of revocations is where the next start looks for it. Everybody
@@ -16,6 +17,8 @@
         private let revocations: (any RevocationLog)?
         private let clock: @Sendable () -> ContinuousClock.Instant
         private let last = Mutex<Look?>(nil)
+        /// Whether damage of the database was seen.
+        private let isDamaged = Mutex(false)
 
         init(
             engine: any SQLEngine, revocations: (any RevocationLog)?,
@@ -26,8 +29,12 @@
             self.clock = clock
         }
 
+        /// Notes why a request was refused. A damaged database is not good again by itself, whatever can still be written.
+        func note(_ cause: Refusal.Cause?) { if cause == .damaged { isDamaged.withLock { $0 = true } } }
+
         /// Whether a write came onto the disk, and a revocation could.
         func isGood() async -> Bool {
+            if isDamaged.withLock({ $0 }) { return false }
             let now = clock()
             let look = last.withLock { last in
                 if let last, now < last.time + .seconds(1) { return last.isGood }

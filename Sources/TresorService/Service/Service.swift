@@ -35,6 +35,7 @@
             do throws(Refusal) {
                 return try await judge(call)
             } catch {
+                health.note(error.cause)
                 switch error.status {
                 case .tooManyRequests, .unavailable: return ServiceReply(error, retryAfter: 1)
                 default: return ServiceReply(error)

@@ -175,7 +175,9 @@
                 await ServerProcess.run(run + ["--certificate", site["a"], "--key", site["b"]]), 1,
                 "\(site["a"]) holds no certificate")
             let postgres = "postgresql:///none?host=\(site.path)"
-            expect(await ServerProcess.run(["check", postgres]), 18, "try the same address with psql")
+            expect(
+                await ServerProcess.run(["check", postgres]), 18,
+                "No such file or directory; try the same address with psql, as the user")
             try FileManager.default.removeItem(atPath: site["server.key"])
             expect(await ServerProcess.run(run), 10, "the server key is missing")
         }
@@ -219,6 +221,19 @@
             #expect(await service.end().code == 0)
             // Another place is another file.
             expect(await ServerProcess.run(run + ["--revoked-log", site["other.log"]]), 10, "it is missing")
+        }
+
+        /// SQLite itself opens a file whose first page is good.
+        @Test(arguments: ["run", "check"])
+        func aDamagedFileIsNotServed(command: String) async throws {
+            let site = try await made()
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: site["clinic.db"]))
+            try #require(bytes.count > 8 * 4096)
+            for start in (4..<8).map({ $0 * 4096 }) {
+                bytes.replaceSubrange(start..<start + 16, with: Data(repeating: 65, count: 16))
+            }
+            try bytes.write(to: URL(fileURLWithPath: site["clinic.db"]))
+            expect(await ServerProcess.run([command, site["clinic.db"]]), 18, "it is damaged, or no database")
         }
 
         @Test func A242_anImportShowsWhoGetsAnAccountAndAsks() async throws {

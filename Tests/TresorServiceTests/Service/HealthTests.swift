@@ -4,6 +4,7 @@
     import Foundation
     import Synchronization
     import Testing
+    import TresorCore
     import TresorCrypto
 
     @testable import TresorServer
@@ -60,6 +61,24 @@
             try FileManager.default.moveItem(atPath: directory["moved"], toPath: path)
             time.withLock { $0 += .seconds(1) }
             #expect(await service.isHealthy())
+        }
+
+        /// What can still be written to a damaged file does not make it good.
+        @Test func aDatabaseThatWasSeenDamagedIsNotHealthy() async throws {
+            let bench = try await Bench()
+            let engine = FailingEngine(bench.engine)
+            let time = Mutex(ContinuousClock.now)
+            var settings = bench.settings
+            settings.steadyClock = { time.withLock { $0 } }
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna").at(service)
+            #expect(await service.isHealthy())
+            engine.fail(.store(.damaged))
+            #expect(try await anna.reply(EndSessionsRequest()).cause == .damaged)
+            engine.fail(nil)
+            time.withLock { $0 += .seconds(1) }
+            #expect(await !service.isHealthy())
         }
 
         @Test(arguments: [TresorError.store(.readOnly), .store(.full), .store(.inputOutput), .busy])
