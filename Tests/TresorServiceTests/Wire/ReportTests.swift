@@ -30,7 +30,7 @@
                     let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
                     #expect(Set(object.keys).isSubset(of: fields))
                     #expect(Set(object.keys).isSuperset(of: ["at", "level", "event", "process"]))
-                    #expect(object["source"] == nil)
+                    #expect(object["source"] == nil && object["reason"] == nil)
                 }
                 #expect(lines[1].contains("\"operation\":\"card\",\"status\":200,\"ms\":"))
                 #expect(lines[1].contains("\"in\":15,\"out\":15"))
