@@ -105,6 +105,8 @@
             creating: Bool, migrating: Bool = true, verifyingUpTo byteCount: Int64 = 1 << 30
         ) async throws(ServerFailure) -> any SQLEngine {
             let place = try place()
+            // To open a file makes one beside it.
+            let hadLog = place.hasLog
             var isOpen = false
             do throws(TresorError) {
                 let engine: any SQLEngine
@@ -124,7 +126,12 @@
                 }
                 return engine
             } catch {
-                let words = isOpen || error != .store(.readOnly) ? place.words(for: error) : place.wordsForReadOnly
+                let words =
+                    switch error {
+                    case .store(.readOnly) where !isOpen: place.wordsForReadOnly
+                    case .store(.damaged) where hadLog: place.wordsForLog
+                    default: place.words(for: error)
+                    }
                 throw ServerFailure(error, "cannot open the database \(store): \(words)")
             }
         }
@@ -185,9 +192,17 @@
         }
 
         /// Whether SQLite finds commits beside a database that are not in it.
-        private static func hasLog(_ path: String) -> Bool {
+        fileprivate var hasLog: Bool {
+            guard case .sqlite(let path) = self else { return false }
             var status = stat()
             return stat("\(path)-wal", &status) == 0 && status.st_size > 0
+        }
+
+        /// Why a database is damaged that had commits beside it, and what to do.
+        fileprivate var wordsForLog: String {
+            guard case .sqlite(let path) = self else { return words(for: .store(.damaged)) }
+            return "it is damaged, or no database, or \(path)-wal is not of this file; restore a backup, and first "
+                + "remove what belongs to the lost state: rm -f \(Self.besides(path))"
         }
 
         /// The first file beside a database that may not be written while the database may; `nil` for none.
@@ -203,9 +218,6 @@
             case (.busy, _): "another program holds it; try again"
             case (.store(.schema), _):
                 "it belongs to another program, or to another release of this one; \(wayBack)"
-            case (.store(.damaged), .sqlite(let path)) where Self.hasLog(path):
-                "it is damaged, or no database, or \(path)-wal is not of this file; restore a backup, and first remove "
-                    + "what belongs to the lost state: rm -f \(Self.besides(path))"
             case (.store(.damaged), _): "it is damaged, or no database; restore it from a backup"
             case (.store(.inputOutput), .postgres(let location)):
                 "it does not answer, or refuses you\(location.outage.reason.map { ": \($0)" } ?? ""); try the same address "

@@ -233,7 +233,13 @@
                 bytes.replaceSubrange(start..<start + 16, with: Data(repeating: 65, count: 16))
             }
             try bytes.write(to: URL(fileURLWithPath: site["clinic.db"]))
-            expect(await ServerProcess.run([command, site["clinic.db"]]), 18, "it is damaged, or no database")
+            let log = site["clinic.db-wal"]
+            try? FileManager.default.removeItem(atPath: log)
+            expect(
+                await ServerProcess.run([command, site["clinic.db"]]), 18, "it is damaged, or no database; restore it")
+            // A restore over a store leaves what belongs to the one before.
+            try Data(repeating: 65, count: 8192).write(to: URL(fileURLWithPath: log))
+            expect(await ServerProcess.run([command, site["clinic.db"]]), 18, "or \(log) is not of this file")
         }
 
         @Test func A242_anImportShowsWhoGetsAnAccountAndAsks() async throws {
