@@ -234,17 +234,31 @@
             return connection
         }
 
-        /// Opens a connection to a host of the location that can be written, and sets it up.
+        /// Opens a connection to a host of the location that can be written, and sets it up. The location notes how it went.
         ///
         /// - Throws: `refused` with `readOnly` if hosts answer, but none can be written.
         static func connect(
             _ location: PostgresLocation, watch: PostgresWatch, settings: String
         ) throws(PostgresFailure) -> OpaquePointer {
-            var connection = try connect(location, to: "any")
+            var words = ""
+            do throws(PostgresFailure) {
+                let connection = try connect(location, watch, settings, &words)
+                location.outage.note(nil)
+                return connection
+            } catch {
+                location.outage.note(words)
+                throw error
+            }
+        }
+
+        private static func connect(
+            _ location: PostgresLocation, _ watch: PostgresWatch, _ settings: String, _ words: inout String
+        ) throws(PostgresFailure) -> OpaquePointer {
+            var connection = try connect(location, to: "any", &words)
             if isReadOnly(connection) {
                 PQfinish(connection)
                 // Only now are all hosts asked: one that does not answer costs 5 seconds.
-                do throws(PostgresFailure) { connection = try connect(location, to: "read-write") } catch {
+                do throws(PostgresFailure) { connection = try connect(location, to: "read-write", &words) } catch {
                     throw .refused(.store(.readOnly))
                 }
             }
@@ -256,6 +270,7 @@
             _ = watch.end()
             defer { PQclear(answer) }
             if PQresultStatus(answer) == PGRES_COMMAND_OK { return connection }
+            words = String(cString: PQerrorMessage(connection))
             PQfinish(connection)
             throw .broken
         }
@@ -267,9 +282,11 @@
             }
         }
 
-        /// - Parameter target: the hosts that count, as libpq's `target_session_attrs` says it.
+        /// - Parameters:
+        ///   - target: the hosts that count, as libpq's `target_session_attrs` says it.
+        ///   - words: takes libpq's words for a failure.
         private static func connect(
-            _ location: PostgresLocation, to target: String
+            _ location: PostgresLocation, to target: String, _ words: inout String
         ) throws(PostgresFailure) -> OpaquePointer {
             // The location may overrule what stands before it, and not what stands after it.
             let options = [
@@ -284,6 +301,7 @@
             // libpq would print what the server notices.
             _ = PQsetNoticeProcessor(opened, { _, _ in }, nil)
             guard PQstatus(opened) == CONNECTION_OK else {
+                words = String(cString: PQerrorMessage(opened))
                 PQfinish(opened)
                 throw .broken
             }

@@ -11,6 +11,8 @@
     /// for a whole session, because they have prepared statements.
     package final class PostgresEngine: SQLEngine {
         package let dialect = SQLDialect.postgres
+        /// Whether the server takes connections.
+        package let outage: PostgresOutage
         private let pool: PostgresPool
         private let notifications: PostgresHints
         private let watching: Task<Void, Never>
@@ -19,6 +21,7 @@
             _ location: PostgresLocation, connectionCount: Int,
             clock: @escaping @Sendable () -> ContinuousClock.Instant
         ) {
+            outage = location.outage
             let pool = PostgresPool(location, count: connectionCount)
             let notifications = PostgresHints(location)
             (self.pool, self.notifications) = (pool, notifications)

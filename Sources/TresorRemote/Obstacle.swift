@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
 package import TresorCrypto
 
 /// The obstacle between a client and its service, for a person.
@@ -31,6 +32,20 @@ package enum Obstacle: Hashable, Sendable {
     case certificate(CertificateFault)
     /// The proxy before the service does not tell it who asks.
     case namelessProxy
+    /// The proxy before the service speaks HTTP/1.0 to it.
+    case olderProxy
+    /// The service goes by other names than this host.
+    case otherName(String)
+
+    /// The obstacle that the status of a service's answer tells; `nil` for none.
+    init?(_ status: Refusal.Status?, host: String) {
+        switch status {
+        case .namelessProxy: self = .namelessProxy
+        case .olderVersion: self = .olderProxy
+        case .misdirected: self = .otherName(host)
+        default: return nil
+        }
+    }
 
     /// A host that was to be connected to.
     package struct Place: Hashable, Sendable {
@@ -56,7 +71,7 @@ package enum Obstacle: Hashable, Sendable {
         case .noAddress, .noConnection, .away, .slow, .noTLS: .unreachable
         case .refusedByProxy, .redirect, .page, .changed, .noHTTP: .foreign
         case .certificate: .certificate
-        case .namelessProxy: .other
+        case .namelessProxy, .olderProxy, .otherName: .other
         }
     }
 }

@@ -152,7 +152,7 @@ package final class ServiceClient: Sendable {
             return .later(error.error, after: .zero)
         }
         guard answer.isOfService else { throw .store(.foreign) }
-        report.obstacle(answer.status == Refusal.Status.namelessProxy.rawValue ? .namelessProxy : nil)
+        report.obstacle(Obstacle(Refusal.Status(rawValue: answer.status), host: transport.audience.host))
         if answer.status == 200 {
             if operation.isChange { report.mayBeDone(false) }
             return .answer(answer.body)

@@ -318,7 +318,22 @@
 
         @Test func aServerThatIsNotThereIsAnError() async throws {
             let location = try #require(PostgresLocation("postgresql:///tresor?host=/nowhere"))
+            let told = Mutex<[String?]>([])
+            location.outage.onChange { reason in told.withLock { $0.append(reason) } }
             await #expect(throws: TresorError.store(.inputOutput)) { try await PostgresEngine.open(location) }
+            let reasons = told.withLock { $0 }
+            #expect(reasons.count == 1)
+            #expect(reasons.first??.contains("No such file or directory") == true)
+            #expect(location.outage.reason == reasons.first)
+        }
+
+        /// An outage is told at its beginning and at its end, in one line each.
+        @Test func anOutageIsToldTwice() {
+            let outage = PostgresOutage()
+            let told = Mutex<[String?]>([])
+            outage.onChange { reason in told.withLock { $0.append(reason) } }
+            for words in [nil, "refused\nIs it running?", "no such role", nil, nil, ""] { outage.note(words) }
+            #expect(told.withLock { $0 } == ["refused", nil, "no reason is known"])
         }
 
         @Test func aPasswordInALocationIsNoticed() throws {

@@ -21,9 +21,11 @@ package struct Lookalikes: Sendable {
 }
 
 extension Contacts {
-    /// Returns the people whom this home knows, this person too, and those of a log.
-    package func lookalikes(in state: LogState? = nil) throws(TresorError) -> Lookalikes {
-        var chains = state.map { Array($0.chains.values) } ?? []
+    /// Returns the people whom this home knows, this person too, those of a log, and others.
+    package func lookalikes(
+        in state: LogState? = nil, beside others: [CardChain] = []
+    ) throws(TresorError) -> Lookalikes {
+        var chains = others + (state.map { Array($0.chains.values) } ?? [])
         chains += try pinnedBlocking().filter { !$0.isReplaced }.map(\.chain)
         if let mine = try ownChain() { chains.append(mine) }
         return Lookalikes(chains)

@@ -50,6 +50,7 @@ struct ApproveCommand: SurfaceCommand {
         if !consent.yes || !options.quiet {
             for line in try chosen.flatMap({ try $0.lines(workplace) }) { workplace.output.explain(line) }
         }
+        try sayLookalikes(of: chosen, among: waiting, workplace)
         if !refuse { for petition in chosen { try petition.checkComplete() } }
         let object = chosen.count == 1 ? "this" : "these \(chosen.count)"
         try workplace.confirm("\(refuse ? "refuse" : "approve") \(object)?", yes: consent.yes)
@@ -59,13 +60,34 @@ struct ApproveCommand: SurfaceCommand {
     private func list(_ waiting: [Petition], _ workplace: CommandContext) throws {
         let output = workplace.output
         guard !options.json else {
-            for petition in waiting { try output.object(petition.object(state: petition.state, workplace)) }
+            let people = try workplace.client.people.lookalikes(beside: waiting.compactMap(\.applicant))
+            for petition in waiting {
+                var object = try petition.object(state: petition.state, workplace)
+                let alike = petition.applicant.map { people.others(like: $0.handle, of: $0.user) } ?? []
+                if !alike.isEmpty { object["looks_like"] = .array(alike.map { .text($0.handle.bytes) }) }
+                try output.object(object)
+            }
             return
         }
         var table = Table("ID", "KIND", "WHO", "ROLE", "HISTORY", "UNTIL", "OF", "SINCE")
         for petition in waiting { table.add(petition.cells) }
         try output.table(table)
         if waiting.isEmpty { output.say("nobody waits for you") }
+        try sayLookalikes(of: waiting, among: waiting, workplace)
+    }
+
+    /// Names those who wait for an account under a handle that looks like that of somebody whom this home knows, or of
+    /// somebody else who waits.
+    private func sayLookalikes(
+        of petitions: [Petition], among waiting: [Petition], _ workplace: CommandContext
+    ) throws {
+        let people = try workplace.client.people.lookalikes(beside: waiting.compactMap(\.applicant))
+        for chain in petitions.compactMap(\.applicant) {
+            for other in people.others(like: chain.handle, of: chain.user) {
+                let names = [chain, other].map { ShownPeople.marked($0.handle, of: $0.user) }
+                workplace.output.say("\(names[0]) is called almost the same as \(names[1])")
+            }
+        }
     }
 
     private func find(_ text: String, among waiting: [Petition]) throws(CommandFailure) -> Petition {

@@ -99,7 +99,8 @@ struct RegisterCommand: SurfaceCommand {
                 hints: hints(wayOutOf: service))
         case .noAccess where invitation != nil && Surroundings.current.keys.refusal == nil:
             CommandFailure(
-                of: error, "the invitation is not good at \(service.place): it was used, or its time is over",
+                of: error,
+                "the invitation is not good at \(service.place): it was used or mistyped, or its time is over",
                 hints: ["tresor register --no-login"])
         case .noAccess:
             CommandFailure(

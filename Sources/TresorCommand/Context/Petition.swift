@@ -50,6 +50,9 @@ enum Petition: Sendable {
         }
     }
 
+    /// The person who asks for an account; `nil` for a share.
+    var applicant: CardChain? { if case .account(let applicant, _) = self { applicant.chain } else { nil } }
+
     var isPlural: Bool { if case .share(let pending) = self { pending.people.count > 1 } else { false } }
 
     /// The state of the people before a decision.

@@ -51,6 +51,10 @@ extension Obstacle {
         case .certificate(let fault): fault.words
         case .namelessProxy:
             "the proxy before it is set up wrongly, and does not say who asks (X-Forwarded-For); tell the operator"
+        case .olderProxy:
+            "the proxy before it is set up wrongly, and speaks HTTP/1.0 to it, not HTTP/1.1; tell the operator"
+        case .otherName(let host):
+            "the service goes by other names than \(DisplayText.quoted(host)); check the address, or tell the operator"
         }
     }
 }

@@ -22,11 +22,36 @@ package struct Refusal: Error, Hashable, Sendable {
         /// The proxy before the service does not say who asks.
         case namelessProxy = 500
         case unavailable = 503
+        /// The request is of HTTP/1.0, as a proxy speaks it that nobody told otherwise.
+        case olderVersion = 505
         case full = 507
+    }
+
+    /// The reason that the service tells its operator, and nobody else: it is not in the body.
+    package enum Cause: String, CaseIterable, Sendable {
+        /// A limit of what an account or a log may keep.
+        case quota
+        /// The disk of the database or of the file of revocations is full.
+        case disk = "disk-full"
+        /// The database does not answer, or its disk fails.
+        case database
+        case readOnly = "database-read-only"
+        case damaged = "database-damaged"
+        case schema = "database-schema"
+        /// The file of revocations cannot be written, or is not where it was.
+        case revocations
+        /// The client dialled a name that is none of the service.
+        case name
+        /// The request is not of HTTP/1.1.
+        case version = "http-version"
+        /// The proxy does not say who asks.
+        case namelessProxy = "no-x-forwarded-for"
     }
 
     package let status: Status
     package let error: TresorError
+    /// The reason for the operator; `nil` for none that the status and the error do not say.
+    package let cause: Cause?
     /// The era of the account, for a session of another one; otherwise the first.
     package let era: Era
 
@@ -35,10 +60,11 @@ package struct Refusal: Error, Hashable, Sendable {
     /// The refusal of a session or a signature that does not hold.
     package static let unauthorized = Refusal(.unauthorized, .noAccess)
 
-    package init(_ status: Status, _ error: TresorError, era: Era = .first) {
+    package init(_ status: Status, _ error: TresorError, era: Era = .first, cause: Cause? = nil) {
         self.status = status
         self.error = error
         self.era = era
+        self.cause = cause
     }
 
     /// The refusal of a session that holds, and is of another era than its account.
@@ -50,8 +76,12 @@ package struct Refusal: Error, Hashable, Sendable {
         case .noAccess: self = .forbidden
         case .waiting: self = Refusal(.forbidden, .waiting)
         case .busy: self = Refusal(.tooManyRequests, .busy)
-        case .store(.full): self = Refusal(.full, .store(.full))
-        case .store, .cancelled: self = Refusal(.unavailable, .store(.other))
+        case .store(.full): self = Refusal(.full, .store(.full), cause: .disk)
+        // The room that somebody may use is full, not the disk.
+        case .failed(.full): self = Refusal(.full, .store(.full), cause: .quota)
+        case .failed(.notNoted): self = Refusal(.unavailable, .store(.other), cause: .revocations)
+        case .store(let fault): self = Refusal(.unavailable, .store(.other), cause: Cause(fault))
+        case .cancelled: self = Refusal(.unavailable, .store(.other))
         case .altered, .unsupported, .unverified: self = Refusal(.invalid, error)
         default: self = Refusal(.invalid, .failed(.other))
         }
@@ -84,4 +114,17 @@ package struct Refusal: Error, Hashable, Sendable {
         (.failed(.other), 1), (.busy, 11), (.noAccess, 13), (.altered, 14), (.unverified, 16), (.waiting, 17),
         (.store(.other), 18), (.unsupported, 19),
     ]
+}
+
+extension Refusal.Cause {
+    /// The reason for a fault of the database; `nil` for one that names none.
+    fileprivate init?(_ fault: TresorError.Fault) {
+        switch fault {
+        case .inputOutput: self = .database
+        case .readOnly: self = .readOnly
+        case .damaged: self = .damaged
+        case .schema: self = .schema
+        default: return nil
+        }
+    }
 }

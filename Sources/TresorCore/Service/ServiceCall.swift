@@ -88,6 +88,8 @@ package struct ServiceReply: Hashable, Sendable {
     package let error: TresorError?
     /// The time after which to ask again, in seconds; for 429 and 503.
     package let retryAfter: UInt32?
+    /// The reason of a refusal for the operator; `nil` for none.
+    package let cause: Refusal.Cause?
 
     /// The answer of an operation that was done.
     package init(_ answer: some ServiceMessage) {
@@ -95,6 +97,7 @@ package struct ServiceReply: Hashable, Sendable {
         body = answer.bytes
         error = nil
         retryAfter = nil
+        cause = nil
     }
 
     /// A refusal.
@@ -103,6 +106,7 @@ package struct ServiceReply: Hashable, Sendable {
         body = refusal.body
         error = refusal.error
         self.retryAfter = retryAfter
+        cause = refusal.cause
     }
 
     /// An answer that was kept.
@@ -111,5 +115,6 @@ package struct ServiceReply: Hashable, Sendable {
         self.body = body
         error = nil
         retryAfter = nil
+        cause = nil
     }
 }

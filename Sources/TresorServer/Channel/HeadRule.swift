@@ -63,7 +63,7 @@
         ///
         /// - Throws: the refusal, after which the connection ends.
         func accept(_ head: HTTPRequestHead) throws(Refusal) -> AcceptedHead {
-            guard head.version == .http1_1 else { throw .malformed }
+            guard head.version == .http1_1 else { throw head.version == .http1_0 ? .olderVersion : .malformed }
             // Other letters become ASCII where case is folded: the sign of kelvin is a k.
             guard head.headers.allSatisfy({ $0.value.utf8.allSatisfy { $0 < 0x80 } }) else { throw .malformed }
             let (host, ports) = try checkHost(head.headers)
@@ -92,7 +92,7 @@
         private func checkHost(_ headers: HTTPHeaders) throws(Refusal) -> (host: String, ports: Set<UInt16?>) {
             let hosts = headers["Host"]
             guard hosts.count == 1, let name = HostName(hosts[0]) else { throw .malformed }
-            guard let ports = names[name.host] else { throw Refusal(.misdirected, .failed(.other)) }
+            guard let ports = names[name.host] else { throw Refusal(.misdirected, .failed(.other), cause: .name) }
             return (name.host, ports)
         }
 
@@ -155,7 +155,9 @@
         /// The refusal of headers that are too many or too long: 431.
         static let headersTooLarge = Refusal(.headersTooLarge, .failed(.other))
         /// The refusal of a request whose proxy does not say who asks: 500.
-        static let namelessProxy = Refusal(.namelessProxy, .failed(.other))
+        static let namelessProxy = Refusal(.namelessProxy, .failed(.other), cause: .namelessProxy)
+        /// The refusal of HTTP/1.0: 505.
+        static let olderVersion = Refusal(.olderVersion, .failed(.other), cause: .version)
         /// The refusal of another method: 405.
         static let method = Refusal(.method, .failed(.other))
     }

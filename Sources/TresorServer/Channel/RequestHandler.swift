@@ -278,8 +278,8 @@
             let loop = context.eventLoop
             let bound = NIOLoopBound((handler: self, exchange: exchange), eventLoop: loop)
             task = Task { [responder] in
-                let reply = await responder.reply(to: request)
-                loop.execute { bound.value.handler.finish(bound.value.exchange, reply) }
+                let (reply, cause) = await responder.reply(to: request)
+                loop.execute { bound.value.handler.finish(bound.value.exchange, reply, cause) }
             }
             if endsWaits, exchange.isLongPoll { task?.cancel() }
             if request.route == .health {
@@ -287,7 +287,7 @@
             }
         }
 
-        private func finish(_ exchange: Exchange, _ reply: WireReply) {
+        private func finish(_ exchange: Exchange, _ reply: WireReply, _ cause: Refusal.Cause? = nil) {
             guard exchange === self.exchange, case .answering = state, !exchange.isAnswered else {
                 // The client has left while its request was worked on, which held its body.
                 return exchange.giveBack()
@@ -297,7 +297,7 @@
             if reply.status == 401, place.isAccounts { closesAfterAnswer = true }
             // The answer to a change that has no room is kept: the client gets it when it asks again.
             let isHeld = exchange.takeRoom(reply.body.count)
-            write(isHeld ? reply : .noRoom)
+            write(isHeld ? reply : .noRoom, isHeld ? cause : nil)
         }
 
         /// Answers a request that is not read on, and ends the connection.
@@ -307,14 +307,14 @@
             state = .answering
             closesAfterAnswer = true
             let isForNow = refusal.status == .tooManyRequests || refusal.status == .unavailable
-            write(WireReply(ServiceReply(refusal, retryAfter: isForNow ? 1 : nil)))
+            write(WireReply(ServiceReply(refusal, retryAfter: isForNow ? 1 : nil)), refusal.cause)
         }
 
-        private func write(_ reply: WireReply) {
+        private func write(_ reply: WireReply, _ cause: Refusal.Cause?) {
             guard let context else { return }
             exchange.isAnswered = true
             place.mark(isIdle: state.isIdle(exchange))
-            responder.report.answered(exchange, reply)
+            responder.report.answered(exchange, reply, cause)
             let isLast = closesAfterAnswer
             let head = HTTPResponseHead(
                 version: .http1_1, status: HTTPResponseStatus(statusCode: reply.status),

@@ -88,18 +88,18 @@
             return source
         }
 
-        /// Answers a whole request.
-        func reply(to request: WireRequest) async -> WireReply {
+        /// Answers a whole request. The cause is for the operator alone.
+        func reply(to request: WireRequest) async -> (WireReply, Refusal.Cause?) {
             switch (target, request.route) {
             case (.service(let handler), .operation(let operation)):
-                WireReply(
-                    await handler.answer(
-                        ServiceCall(
-                            operation: operation, body: request.body, authorization: request.authorization,
-                            source: request.source, audiences: request.audiences)))
-            case (.service(let handler), .health): await handler.isHealthy() ? .healthy : .unavailable
-            case (.metrics(let registry), .metrics): .metrics(registry.text)
-            default: .unavailable
+                let reply = await handler.answer(
+                    ServiceCall(
+                        operation: operation, body: request.body, authorization: request.authorization,
+                        source: request.source, audiences: request.audiences))
+                return (WireReply(reply), reply.cause)
+            case (.service(let handler), .health): return (await handler.isHealthy() ? .healthy : .unavailable, nil)
+            case (.metrics(let registry), .metrics): return (.metrics(registry.text), nil)
+            default: return (.unavailable, nil)
             }
         }
     }

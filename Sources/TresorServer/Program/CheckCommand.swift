@@ -16,7 +16,7 @@
         @OptionGroup var place: StoreOptions
 
         func run() async throws {
-            let (service, engine) = try await StoredService.open(place, migrating: false)
+            let (service, engine) = try await StoredService.open(place, migrating: false, verifyingUpTo: .max)
             let report = try await service.check()
             await engine.close()
             for finding in report.findings { print(finding.sentence) }
@@ -35,8 +35,10 @@
         /// Opens the database of a service.
         ///
         /// - Throws: ``ServerFailure``.
-        static func open(_ place: StoreOptions, migrating: Bool = true) async throws -> (Service, any SQLEngine) {
-            let engine = try await place.open(creating: false, migrating: migrating)
+        static func open(
+            _ place: StoreOptions, migrating: Bool = true, verifyingUpTo byteCount: Int64 = 1 << 30
+        ) async throws -> (Service, any SQLEngine) {
+            let engine = try await place.open(creating: false, migrating: migrating, verifyingUpTo: byteCount)
             guard let setup = try await ServiceSetup.read(from: engine) else {
                 throw ServerFailure(
                     .notFound, "there is no service in \(place.store): make one with tresor-server init")

@@ -6,8 +6,8 @@
 
     /// Where a service listens, and under which names.
     struct ListenOptions: ParsableArguments {
-        @Option(help: ArgumentHelp("Listen here.", valueName: "address:port"))
-        var listen = "127.0.0.1:8443"
+        @Option(help: ArgumentHelp("Listen here; 127.0.0.1:8443 if you do not say.", valueName: "address:port"))
+        var listen: String?
 
         @Flag(help: "Let --listen name an address that other machines reach.")
         var listenAnywhere = false
@@ -55,6 +55,11 @@
             guard (certificate == nil) == (key == nil) else {
                 throw ValidationError("--certificate and --key go together")
             }
+            guard behindProxy == nil || listen == nil && !listenAnywhere else {
+                throw ValidationError(
+                    "behind a proxy the service listens on the socket alone: leave out --listen and --listen-anywhere, or "
+                        + "--behind-proxy")
+            }
             guard behindProxy == nil || certificate == nil else {
                 throw ValidationError(
                     "behind a proxy the proxy has the certificate: leave out --certificate or --behind-proxy")
@@ -77,6 +82,7 @@
                 try requireName()
                 return (.socket(path: behindProxy), metricsAddress)
             }
+            let listen = listen ?? "127.0.0.1:8443"
             let address = try Self.address(listen, of: "--listen")
             if !address.isLoopback {
                 guard listenAnywhere else {

@@ -64,6 +64,9 @@
         let memoryKiB: UInt32
         let passes: UInt32
 
+        /// The help shows it as people type it.
+        var defaultValueDescription: String { "\(memoryKiB),\(passes)" }
+
         init?(argument: String) {
             let parts = argument.split(separator: ",", omittingEmptySubsequences: false)
             guard parts.count == 2, let memory = UInt32(parts[0]), let passes = UInt32(parts[1]) else {

@@ -17,34 +17,41 @@
     /// The file in which a service writes down what is revoked. It lies outside of the database, so that a restore of
     /// the database does not take it back (SPEC §18.7).
     ///
-    /// It begins with a check that depends on the service, so that no other file is taken for it. Records of one size
-    /// follow, each with such a check. A record is on the disk before the next one is begun, so only the last one can be
-    /// torn. Several processes may append to one file.
+    /// It begins with a mark, the id of the service and a check that depends on it, 64 bytes, so that no other file is
+    /// taken for it. Records of one size follow, each with such a check. A record is on the disk before the next one is
+    /// begun, so only the last one can be torn. Several processes may append to one file.
     final class RevokedLog: RevocationLog {
-        /// The size of a check, and of the beginning of the file.
+        /// The first bytes of the file.
+        private static let mark = Array("tresor-revoked 1".utf8)
+        /// The size of a check.
         static let checkByteCount = 16
+        /// The size of the beginning of the file.
+        static let beginningByteCount = mark.count + Hash256.byteCount + checkByteCount
         /// The size of a record with its check.
         static let recordByteCount = Revocation.byteCount + checkByteCount
         /// The number of records that are read at once.
         private static let pageCount = 1_024
 
         private let file: FileDescriptor
+        private let path: String
         /// The id of the service.
         private let server: Hash256
         private let turn = Mutex(())
 
-        init(_ file: consuming FileDescriptor, of server: Hash256) {
+        init(_ file: consuming FileDescriptor, at path: String, of server: Hash256) {
             self.file = file
+            self.path = path
             self.server = server
         }
 
         /// Opens a file.
         ///
         /// - Parameter creating: whether to make a missing one.
-        /// - Throws: ``TresorError/notFound`` for a missing one that is not made; ``TresorError/altered`` for one of another
-        ///   service or kind; ``TresorError/failed(_:)`` and ``TresorError/store(_:)``.
+        /// - Throws: ``TresorError/notFound`` for a missing one that is not made; ``TresorError/forked`` for one of another
+        ///   service; ``TresorError/altered`` for one of another kind; ``TresorError/failed(_:)`` and
+        ///   ``TresorError/store(_:)``.
         static func open(at path: String, of server: Hash256, creating: Bool) throws(TresorError) -> RevokedLog {
-            let beginning = try check(of: [], by: server)
+            let beginning = try beginning(of: server)
             let isThere = try SystemError.asFailed { () throws(SystemError) in
                 try FileDescriptor.existing(path, O_RDONLY | O_NOCTTY) != nil
             }
@@ -58,18 +65,33 @@
             let file = try SystemError.asFailed { () throws(SystemError) in
                 try FileDescriptor(path, O_RDWR | O_APPEND | O_NOCTTY)
             }
-            let log = RevokedLog(file, of: server)
+            let log = RevokedLog(file, at: path, of: server)
             let size = try SystemError.asFailed { () throws(SystemError) in try log.file.status().st_size }
-            guard size >= checkByteCount, try log.page(at: 0, count: checkByteCount) == beginning else {
-                throw .altered
-            }
-            return log
+            guard size >= beginningByteCount else { throw .altered }
+            let found = try log.page(at: 0, count: beginningByteCount)
+            guard found != beginning else { return log }
+            // One that is whole, and names another service, is that service's.
+            let other = Hash256(Array(found[mark.count...].prefix(Hash256.byteCount)))
+            guard let other, try Self.beginning(of: other) == found else { throw .altered }
+            throw .forked
+        }
+
+        func checkPlace() throws(TresorError) {
+            guard isInPlace else { throw .failed(.notNoted) }
+        }
+
+        /// Whether its path still leads to the file that is open. What is written into one that was moved or removed is
+        /// found by no later start.
+        private var isInPlace: Bool {
+            let open = FileIdentity(descriptor: file.number)
+            return open != nil && open == FileIdentity(path: path)
         }
 
         func append(_ revocation: Revocation) throws(TresorError) {
             let bytes = revocation.bytes
             let record = try bytes + Self.check(of: bytes, by: server)
             try inTurn { (end) throws(SystemError) in
+                guard isInPlace else { throw SystemError(ESTALE) }
                 do throws(SystemError) {
                     try file.write(record.span.bytes)
                     try file.synchronize()
@@ -87,7 +109,7 @@
         ///   for a file that cannot be read; the errors of `take`.
         func read(_ take: ([Revocation]) async throws(TresorError) -> Void) async throws(TresorError) {
             let end = Int(try inTurn { (end) throws(SystemError) in end })
-            var offset = Self.checkByteCount
+            var offset = Self.beginningByteCount
             while offset < end {
                 let bytes = try page(at: offset, count: min(Self.pageCount * Self.recordByteCount, end - offset))
                 var page: [Revocation] = []
@@ -113,12 +135,12 @@
                     _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
                     defer { _ = flock(file.number, LOCK_UN) }
                     let size = try file.status().st_size
-                    let end = size - (size - off_t(Self.checkByteCount)) % off_t(Self.recordByteCount)
+                    let end = size - (size - off_t(Self.beginningByteCount)) % off_t(Self.recordByteCount)
                     if end != size { try cut(to: end) }
                     return try body(end)
                 }
             } catch {
-                throw .store(error.fault)
+                throw error.fault == .full ? .store(.full) : .failed(.notNoted)
             }
         }
 
@@ -154,6 +176,11 @@
                 return nil
             }
             return try? Revocation(bytes)
+        }
+
+        private static func beginning(of server: Hash256) throws(TresorError) -> [UInt8] {
+            let named = mark + server.bytes
+            return try named + check(of: named, by: server)
         }
 
         private static func check(of bytes: [UInt8], by server: Hash256) throws(TresorError) -> [UInt8] {

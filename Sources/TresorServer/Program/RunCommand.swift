@@ -11,6 +11,7 @@
     import ArgumentParser
     import TresorCore
     import TresorCrypto
+    import TresorPostgres
     import TresorService
 
     /// Runs a service until a signal stops it.
@@ -38,8 +39,8 @@
 
         @Option(
             help: ArgumentHelp(
-                "Write down what is revoked in this file; it is revoked.log beside an SQLite file, or else beside the "
-                    + "server key.",
+                "Write down what is revoked in this file; it is server.key.revoked, by the name of the server key, beside "
+                    + "an SQLite file, or else beside the key.",
                 valueName: "file"))
         var revokedLog: String?
 
@@ -90,6 +91,10 @@
                 metrics: addresses.metrics, limits: listening.limits, report: report,
                 stopping: { service.shutDown() })
             report.say(.starting)
+            (engine as? PostgresEngine)?.outage.onChange { reason in
+                report.say(
+                    reason == nil ? .databaseBack : .databaseLost, reason == nil ? .info : .error, reason: reason)
+            }
             if restored { report.say(.restored) }
             try await serve(service, through: server)
             await engine.close()
@@ -135,7 +140,7 @@
         /// Opens the file of revocations. The first process of a service makes it. If it is missing later, the database
         /// may come from a backup, and what was revoked since would hold again.
         private func openRevokedLog(of server: Hash256, _ engine: any SQLEngine) async throws -> RevokedLog {
-            let path = try revokedLog ?? place.revokedLogPath()
+            let path = try revokedLog ?? place.revokedPath()
             let isBegun = try await ServiceSetup.notesRevocations(in: engine)
             let log: RevokedLog
             do throws(TresorError) {
@@ -156,7 +161,7 @@
                 if restored { try await service.distrust(operator: chain) }
             } catch {
                 switch error {
-                case .altered:
+                case .altered, .failed(.notNoted):
                     throw ServerFailure(error, "cannot read the file of revocations: \(Self.words(for: error))")
                 case .unverified:
                     throw ServerFailure(
@@ -171,9 +176,13 @@
             case .notFound:
                 "it is missing; restore it from where the service ran, or start once with --restored if it is lost"
             case .altered:
-                "it is damaged, or belongs to another service; restore a copy of it, or if there is none, remove it and "
+                "it is damaged, or no file of revocations; restore a copy of it, or if there is none, move it away and "
                     + "start once with --restored"
-            case .failed(.readOnly): "look at its directory, and who owns both, or name another with --revoked-log"
+            case .forked:
+                "it belongs to another service, which needs it: leave it there, and name the file of this one with "
+                    + "--revoked-log"
+            case .failed(.readOnly), .failed(.notNoted):
+                "look at its directory, and who owns both, or name another with --revoked-log"
             default: ServerFailure(error).message
             }
         }

@@ -76,7 +76,7 @@
 
         private static func message(_ error: TresorError) -> String {
             switch error {
-            case .notFound: "the server key is missing; restore it from its backup"
+            case .notFound: "the server key is missing: look at STORE and --server-key, or restore it from its backup"
             case .failed(.permissions):
                 "the server key must be yours with mode 0600 (chmod 600), or root's with mode 0440 and a group of yours"
             case .failed(.readOnly): "you may not read the server key; run this as its owner"

@@ -77,15 +77,15 @@
             return Self.path(of: "server.key", beside: path)
         }
 
-        /// The path of the file of revocations, unless the arguments name another: beside an SQLite file, or else beside
-        /// the server key.
+        /// The path of the file of revocations, unless the arguments name another: it has the name of the server key, so
+        /// that each service has its own, and lies beside an SQLite file, or else beside the key.
         ///
         /// - Throws: ``ServerFailure`` if the arguments name no server key.
-        func revokedLogPath() throws(ServerFailure) -> String {
-            guard case .sqlite(let path) = try place() else {
-                return Self.path(of: "revoked.log", beside: try keyPath())
-            }
-            return Self.path(of: "revoked.log", beside: path)
+        func revokedPath() throws(ServerFailure) -> String {
+            let key = try keyPath()
+            let name = AtomicFile.split(key).name + ".revoked"
+            guard case .sqlite(let path) = try place() else { return Self.path(of: name, beside: key) }
+            return Self.path(of: name, beside: path)
         }
 
         private static func path(of name: String, beside path: String) -> String {
@@ -95,11 +95,18 @@
 
         /// Opens the database.
         ///
-        /// - Parameter migrating: whether its schema is brought to this release, after a copy of an SQLite file; a command
-        ///   that only looks refuses another one.
+        /// - Parameters:
+        ///   - migrating: whether its schema is brought to this release, after a copy of an SQLite file; a command that
+        ///     only looks refuses another one.
+        ///   - byteCount: the size of the largest SQLite file whose pages are compared first, a second or two each GiB
+        ///     beside the time to read it.
         /// - Throws: ``ServerFailure``.
-        func open(creating: Bool, migrating: Bool = true) async throws(ServerFailure) -> any SQLEngine {
+        func open(
+            creating: Bool, migrating: Bool = true, verifyingUpTo byteCount: Int64 = 1 << 30
+        ) async throws(ServerFailure) -> any SQLEngine {
             let place = try place()
+            // To open a file makes one beside it.
+            let hadLog = place.hasLog
             var isOpen = false
             do throws(TresorError) {
                 let engine: any SQLEngine
@@ -108,6 +115,7 @@
                 case .postgres(let location): engine = try await PostgresEngine.open(location)
                 }
                 isOpen = true
+                if let file = engine as? SQLiteEngine { try await file.verify(upTo: byteCount) }
                 let version = try await Schema.version(of: engine)
                 if migrating {
                     if case .sqlite(let path) = place { try await copy(engine, of: version, at: path) }
@@ -118,7 +126,12 @@
                 }
                 return engine
             } catch {
-                let words = isOpen || error != .store(.readOnly) ? place.words(for: error) : place.wordsForReadOnly
+                let words =
+                    switch error {
+                    case .store(.readOnly) where !isOpen: place.wordsForReadOnly
+                    case .store(.damaged) where hadLog: place.wordsForLog
+                    default: place.words(for: error)
+                    }
                 throw ServerFailure(error, "cannot open the database \(store): \(words)")
             }
         }
@@ -166,11 +179,36 @@
             if case .sqlite(let path) = self {
                 let copy = Self.copy(of: path, at: Schema.current.version)
                 if access(copy, F_OK) == 0 {
-                    let words = ["\(path)-wal", "\(path)-shm", copy, path].map { ShellWord.quoted($0) }
-                    return "\(ways) lose what came since: rm -f \(words[0]) \(words[1]); mv \(words[2]) \(words[3])"
+                    let words = [copy, path].map { ShellWord.quoted($0) }
+                    return "\(ways) lose what came since: rm -f \(Self.besides(path)); mv \(words[0]) \(words[1])"
                 }
             }
             return "\(ways) restore a backup of before the upgrade"
+        }
+
+        /// The files that SQLite keeps beside a database, as words of a shell.
+        private static func besides(_ path: String) -> String {
+            ["\(path)-wal", "\(path)-shm"].map { ShellWord.quoted($0) }.joined(separator: " ")
+        }
+
+        /// Whether SQLite finds commits beside a database that are not in it.
+        fileprivate var hasLog: Bool {
+            guard case .sqlite(let path) = self else { return false }
+            var status = stat()
+            return stat("\(path)-wal", &status) == 0 && status.st_size > 0
+        }
+
+        /// Why a database is damaged that had commits beside it, and what to do.
+        fileprivate var wordsForLog: String {
+            guard case .sqlite(let path) = self else { return words(for: .store(.damaged)) }
+            return "it is damaged, or no database, or \(path)-wal is not of this file; restore a backup, and first "
+                + "remove what belongs to the lost state: rm -f \(Self.besides(path))"
+        }
+
+        /// The first file beside a database that may not be written while the database may; `nil` for none.
+        private static func unwritable(beside path: String) -> String? {
+            guard access(path, W_OK) == 0 else { return nil }
+            return ["\(path)-wal", "\(path)-shm"].first { access($0, F_OK) == 0 && access($0, W_OK) != 0 }
         }
 
         /// Why a database cannot be opened, and what to do.
@@ -181,11 +219,14 @@
             case (.store(.schema), _):
                 "it belongs to another program, or to another release of this one; \(wayBack)"
             case (.store(.damaged), _): "it is damaged, or no database; restore it from a backup"
-            case (.store(.inputOutput), .postgres):
-                "it does not answer, or refuses you; try the same address with psql"
+            case (.store(.inputOutput), .postgres(let location)):
+                "it does not answer, or refuses you\(location.outage.reason.map { ": \($0)" } ?? ""); try the same address "
+                    + "with psql, as the user of the service and with its PGPASSFILE"
             case (.store(.readOnly), .postgres): "you may not make tables in it; run this as the role that owns it"
-            case (.store(.inputOutput), .sqlite), (.store(.readOnly), .sqlite):
-                "look at its directory, and who owns both; run this as that user"
+            case (.store(.inputOutput), .sqlite(let path)), (.store(.readOnly), .sqlite(let path)):
+                Self.unwritable(beside: path).map {
+                    "you may not write \($0): give it the owner and the mode of the database"
+                } ?? "look at its directory, and who owns both; run this as that user"
             case (.store(let fault), _): fault.rawValue
             default: ServerFailure(error).message
             }

@@ -16,12 +16,13 @@
 
     /// One line of the log: a JSON object whose fields come from a closed list.
     ///
-    /// No field takes a text from outside: each value is a number, a time, an address where the operator asked for it,
-    /// or a word of a closed list. So no name, no tresor and no secret can reach the log.
+    /// No field of a request takes a text from outside: each value is a number, a time, an address where the operator asked
+    /// for it, or a word of a closed list. So no name, no tresor and no secret can reach the log. A reason tells of the
+    /// machine of the service, and no line of a request has one.
     struct LogLine: Sendable {
         /// The fields, in the order in which they stand.
         enum Field: String, CaseIterable, Sendable {
-            case at, level, event, operation, status, error, cause, ms
+            case at, level, event, operation, status, error, cause, reason, ms
             case bytesIn = "in"
             case bytesOut = "out"
             case port, source, process
@@ -39,8 +40,11 @@
             case turnedAway = "turned-away"
             /// A sweep of things that are kept for a time only failed; it is tried again in ten minutes.
             case sweepFailed = "sweep-failed"
-            /// The certificate was read again.
+            /// The certificate was read again, or is not good at this time.
             case certificate
+            /// The database takes no connection any more, and takes them again.
+            case databaseLost = "database-lost"
+            case databaseBack = "database-back"
             /// Everything that a backup may have brought back was dropped.
             case restored
             /// The service stops, and has stopped.
@@ -76,10 +80,13 @@
             values[.status] = String(reply.status)
             values[.error] = reply.error.map { Self.quoted($0.name) }
             values[.bytesOut] = String(reply.body.count)
-            if reply.status == Refusal.Status.namelessProxy.rawValue {
-                values[.cause] = Self.quoted("no-x-forwarded-for")
-            }
         }
+
+        /// Says why a request was refused, where status and error do not.
+        mutating func add(_ cause: Refusal.Cause?) { values[.cause] = cause.map { Self.quoted($0.rawValue) } }
+
+        /// Says why something of this machine failed: paths of the arguments, or libpq's words for a connection.
+        mutating func add(reason: String) { values[.reason] = Self.quoted(Self.escaped(reason)) }
 
         /// Says why a request was cut.
         mutating func add(_ cause: Cut) { values[.cause] = Self.quoted(cause.rawValue) }
@@ -95,5 +102,16 @@
 
         /// A word of a closed list, or digits: nothing in it needs an escape.
         private static func quoted(_ word: String) -> String { "\"\(word)\"" }
+
+        /// At most 500 characters of a text, with no escape but those of JSON. What is not printable ASCII becomes `?`.
+        private static func escaped(_ text: String) -> String {
+            text.unicodeScalars.prefix(500).reduce(into: "") { escaped, scalar in
+                switch scalar {
+                case "\"", "\\": escaped += "\\\(scalar)"
+                case " "..."~": escaped.unicodeScalars.append(scalar)
+                default: escaped += "?"
+                }
+            }
+        }
     }
 #endif

@@ -28,18 +28,20 @@
             connections(0)
         }
 
-        /// Reports an answered request.
-        func answered(_ exchange: Exchange, _ reply: WireReply) {
+        /// Reports an answered request, and why it was refused, where status and error do not say it.
+        func answered(_ exchange: Exchange, _ reply: WireReply, _ cause: Refusal.Cause? = nil) {
             if exchange.head?.route == .metrics { return }
             let isFailure = reply.status >= 500
             var line = LogLine(.request, isFailure ? .error : .info, process: process)
             line.add(exchange, source: logsSources)
             line.add(reply)
+            line.add(cause)
             write(line.text)
             let operation = ("operation", exchange.head?.route.name ?? "none")
             registry.add(
                 1, to: .requests,
-                [operation, ("status", String(reply.status)), ("outcome", reply.error?.name ?? "done")])
+                [operation, ("status", String(reply.status)), ("outcome", reply.error?.name ?? "done")]
+                    + (cause.map { [("cause", $0.rawValue)] } ?? []))
             registry.add(Double(exchange.byteCount), to: .bytesIn, [operation])
             registry.add(Double(reply.body.count), to: .bytesOut, [operation])
             registry.add(Double(exchange.nanoseconds) / 1_000_000_000, to: .seconds, [operation])
@@ -66,9 +68,14 @@
         }
 
         /// Reports an event of the service.
-        func say(_ event: LogLine.Event, _ level: LogLine.Level = .info, port: Int? = nil) {
+        ///
+        /// - Parameter reason: why it came to it, in words for the operator.
+        func say(
+            _ event: LogLine.Event, _ level: LogLine.Level = .info, port: Int? = nil, reason: String? = nil
+        ) {
             var line = LogLine(event, level, process: process)
             if let port { line.add(port: port) }
+            if let reason { line.add(reason: reason) }
             write(line.text)
         }
     }

@@ -11,6 +11,8 @@
         private struct Pair: Sendable {
             let chain: [NIOSSLCertificateSource]
             let key: NIOSSLPrivateKeySource
+            /// The time in which all of the chain are good, in seconds since 1970.
+            let time: (start: Int, end: Int)
         }
 
         private let certificatePath: String
@@ -35,6 +37,16 @@
         func reload() throws(ServerFailure) {
             let pair = try Self.read(certificatePath, keyPath)
             current.withLock { $0 = pair }
+        }
+
+        /// Why clients do not take the certificate at a time, in seconds since 1970; `nil` if it is good then.
+        func fault(at now: Int) -> String? {
+            let (start, end) = current.withLock { $0.time }
+            guard start <= now, now <= end else {
+                let date = CalendarTime(seconds: now < start ? start : end, milliseconds: 0).text
+                return "\(certificatePath) \(now < start ? "is good from \(date) on" : "was good until \(date)")"
+            }
+            return nil
         }
 
         /// The configuration of TLS: version 1.3, HTTP/1.1.
@@ -72,7 +84,12 @@
             } catch {
                 throw ServerFailure(.failed(.inputOutput), "\(key) holds no private key in PEM that can be read")
             }
-            let pair = Pair(chain: chain.map { .certificate($0) }, key: .privateKey(privateKey))
+            let pair = Pair(
+                chain: chain.map { .certificate($0) }, key: .privateKey(privateKey),
+                time: (
+                    start: chain.map { Int($0.notValidBefore) }.max() ?? 0,
+                    end: chain.map { Int($0.notValidAfter) }.min() ?? 0
+                ))
             do {
                 _ = try NIOSSLContext(
                     configuration: .makeServerConfiguration(certificateChain: pair.chain, privateKey: pair.key))

@@ -47,6 +47,9 @@
             let own = try await address.listen(StrictChannel(responder: responder, tls: tls), connections)
             let port = own.localAddress?.port
             report.say(.listening, port: port)
+            if let fault = certificates?.fault(at: CalendarTime.now.seconds) {
+                report.say(.certificate, .warning, reason: fault)
+            }
             return RunningServer(
                 port: port ?? 0, server: self, bodies: responder.bodies, listening: listening + [own],
                 connections: connections)
@@ -57,9 +60,10 @@
             guard let certificates else { return }
             do throws(ServerFailure) {
                 try certificates.reload()
-                report.say(.certificate)
+                let fault = certificates.fault(at: CalendarTime.now.seconds)
+                report.say(.certificate, fault == nil ? .info : .warning, reason: fault)
             } catch {
-                report.say(.certificate, .error)
+                report.say(.certificate, .error, reason: error.message)
             }
         }
     }

@@ -193,7 +193,7 @@
         /// nobody takes away what a person can open, and a wrap that does not open stands in nobody's way.
         ///
         /// - Throws: ``TresorError/noAccess`` for a wrap of another person where one stays, unless an owner puts it;
-        ///   `TresorError.store(_:)` with `full` for one too many. The receiver always has a place.
+        ///   `TresorError.failed(_:)` with `full` for one too many. The receiver always has a place.
         static func change(
             _ present: [PresentWrap], adding wrap: Wrap, by putter: UserID, _ role: Role, in state: LogState
         ) throws(TresorError) -> Change {
@@ -208,7 +208,7 @@
             if staying.contains(where: { $0.bytes == wrap.bytes }) { return Change(going: going, isAdded: false) }
             guard isOwn || role == .owner || staying.isEmpty else { throw .noAccess }
             guard !staying.contains(where: { $0.putter == putter }) else { return Change(going: going, isAdded: false) }
-            guard isOwn || staying.count < Wrap.maximumCount - 1 else { throw .store(.full) }
+            guard isOwn || staying.count < Wrap.maximumCount - 1 else { throw .failed(.full) }
             return Change(going: going, isAdded: true)
         }
 

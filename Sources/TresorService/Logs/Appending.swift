@@ -17,7 +17,7 @@
         /// Appends an entry if the log ends where its author expects, and if the caller may.
         ///
         /// - Throws: ``TresorError/noAccess`` for a person who is not in the tresor, whatever else is wrong, and for a
-        ///   tresor that is not there; else the errors of ``AppendRules``; `TresorError.store(_:)` with `full` beyond a
+        ///   tresor that is not there; else the errors of ``AppendRules``; `TresorError.failed(_:)` with `full` beyond a
         ///   quota.
         func append(_ request: AppendRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
             let account = caller.user.digest.bytes
@@ -131,7 +131,7 @@
             _ demand: Demand, for draft: AppendDraft, _ judgment: Judgment
         ) async throws(TresorError) {
             guard !draft.endsAccess else { return }
-            guard context.states.fits(judgment.cost) else { throw .store(.full) }
+            guard context.states.fits(judgment.cost) else { throw .failed(.full) }
             try await Room(context: context).check(demand)
         }
 

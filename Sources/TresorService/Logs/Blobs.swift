@@ -21,7 +21,7 @@
         /// Puts one part of a blob. A part of a blob that an entry names is replaced for an owner alone.
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody but owners and writers; ``TresorError/altered`` for a part
-        ///   that no blob, or not this one, has: all parts but the last are whole; `TresorError.store(_:)` with `full`
+        ///   that no blob, or not this one, has: all parts but the last are whole; `TresorError.failed(_:)` with `full`
         ///   beyond the room of the caller.
         func put(_ request: PutBlobRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let seat = try await context.seat(of: caller.user, in: request.tresor)

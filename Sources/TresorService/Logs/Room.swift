@@ -71,16 +71,16 @@
         ///
         /// The number of entries and what the author wrote are exact: an entry is written at this place or not at all.
         ///
-        /// - Throws: `TresorError.store(_:)` with `full`.
+        /// - Throws: `TresorError.failed(_:)` with `full`.
         func check(_ demand: Demand) async throws(TresorError) {
             let quotas = context.settings.quotas
-            guard demand.unread <= Self.unreadByteCount else { throw .store(.full) }
+            guard demand.unread <= Self.unreadByteCount else { throw .failed(.full) }
             let usage = try await context.usage.usage(of: demand.founder) { old in
                 Self.fits(demand, old, Self.rough(demand, old), in: quotas.half)
             }
             // The rows are read only where they can make a difference.
             guard demand.unread > 0 || !Self.fits(demand, usage, Self.rough(demand, usage), in: quotas) else { return }
-            guard Self.fits(demand, usage, try await written(demand), in: quotas) else { throw .store(.full) }
+            guard Self.fits(demand, usage, try await written(demand), in: quotas) else { throw .failed(.full) }
         }
 
         /// Bounds what was written: by the author from above, by others from below.

@@ -112,7 +112,7 @@
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody else, and for a wrap of another member where one lies that the
         ///   log calls for; ``TresorError/altered`` for a wrap that the log does not need; ``TresorError/busy`` if the log
-        ///   grows in between; `TresorError.store(_:)` with `full` where too many lie.
+        ///   grows in between; `TresorError.failed(_:)` with `full` where too many lie.
         func put(_ request: PutWrapsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let account = caller.user.digest.bytes
             let weight = 1 + request.wraps.count / 64

@@ -126,6 +126,23 @@
 
         package func hints() -> AsyncStream<[UInt8]> { board.hints() }
 
+        /// Looks whether the pages of the file fit together, which reads all of it.
+        ///
+        /// - Parameter byteCount: the size in bytes of the largest file that is looked at.
+        /// - Throws: `TresorError.store(_:)`, with `damaged` if they do not.
+        package func verify(upTo byteCount: Int64) async throws(TresorError) {
+            try await guarded {
+                try await pool.read { database in
+                    let sizes = try ["page_count", "page_size"].map {
+                        try Int64.fetchOne(database, sql: "PRAGMA \($0)") ?? 0
+                    }
+                    guard sizes[0] * sizes[1] <= byteCount else { return }
+                    let found = try String.fetchAll(database, sql: "PRAGMA quick_check(1)")
+                    guard found == ["ok"] else { throw TresorError.store(.damaged) }
+                }
+            }
+        }
+
         /// Copies the database, as the last commit left it, to a file that is whole or is not there. A copy of an earlier
         /// time gives way.
         ///

@@ -2,9 +2,11 @@
 
 #if Server
     import Synchronization
+    import TresorCore
     import TresorCrypto
 
-    /// Whether the database can be written. Everybody may ask, so all who ask in one second share one look.
+    /// Whether the database can be written, and the file of revocations is where the next start looks for it. Everybody
+    /// may ask, so all who ask in one second share one look.
     final class Health: Sendable {
         private struct Look {
             let time: ContinuousClock.Instant
@@ -12,22 +14,34 @@
         }
 
         private let engine: any SQLEngine
+        private let revocations: (any RevocationLog)?
         private let clock: @Sendable () -> ContinuousClock.Instant
         private let last = Mutex<Look?>(nil)
+        /// Whether damage of the database was seen.
+        private let isDamaged = Mutex(false)
 
-        init(engine: any SQLEngine, clock: @escaping @Sendable () -> ContinuousClock.Instant) {
+        init(
+            engine: any SQLEngine, revocations: (any RevocationLog)?,
+            clock: @escaping @Sendable () -> ContinuousClock.Instant
+        ) {
             self.engine = engine
+            self.revocations = revocations
             self.clock = clock
         }
 
-        /// Whether a write came onto the disk.
+        /// Notes why a request was refused. A damaged database is not good again by itself, whatever can still be written.
+        func note(_ cause: Refusal.Cause?) { if cause == .damaged { isDamaged.withLock { $0 = true } } }
+
+        /// Whether a write came onto the disk, and a revocation could.
         func isGood() async -> Bool {
+            if isDamaged.withLock({ $0 }) { return false }
             let now = clock()
             let look = last.withLock { last in
                 if let last, now < last.time + .seconds(1) { return last.isGood }
                 // It changes nothing, and is written all the same.
-                let look = Task { [engine] in
-                    (try? await engine.write([SQL("UPDATE services SET id = 1 WHERE id = 1")])) != nil
+                let look = Task { [engine, revocations] in
+                    do { try revocations?.checkPlace() } catch { return false }
+                    return (try? await engine.write([SQL("UPDATE services SET id = 1 WHERE id = 1")])) != nil
                 }
                 last = Look(time: now, isGood: look)
                 return look

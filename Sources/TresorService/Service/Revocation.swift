@@ -101,7 +101,13 @@
         ///
         /// A revocation whose transaction then fails may stand there: the person who asked for it asks again.
         ///
-        /// - Throws: ``TresorError/store(_:)`` if it cannot be written.
+        /// - Throws: ``TresorError/store(_:)`` with `full` if there is no room for it; ``TresorError/failed(_:)`` with
+        ///   `notNoted` if it cannot be written, or if the next start would not find it.
         func append(_ revocation: Revocation) throws(TresorError)
+
+        /// Looks whether the next start would find what is written.
+        ///
+        /// - Throws: ``TresorError/failed(_:)`` with `notNoted` if it would not.
+        func checkPlace() throws(TresorError)
     }
 #endif

@@ -27,7 +27,7 @@
                 ])
                 // It may have been closed after the request was authenticated.
                 guard !found[2].isEmpty else { throw .noAccess }
-                guard let count = found[1].first, try count.number(0) < greatest else { throw .store(.full) }
+                guard let count = found[1].first, try count.number(0) < greatest else { throw .failed(.full) }
                 _ = try transaction.run([
                     SQL(
                         """

@@ -20,7 +20,7 @@
             let context = try ServiceContext(engine: engine, settings: settings)
             self.context = context
             authentication = Authentication(context: context)
-            health = Health(engine: engine, clock: settings.steadyClock)
+            health = Health(engine: engine, revocations: settings.revocations, clock: settings.steadyClock)
             let stream = engine.hints()
             hints = Task { await News(context: context).listen(to: stream) }
         }
@@ -35,6 +35,7 @@
             do throws(Refusal) {
                 return try await judge(call)
             } catch {
+                health.note(error.cause)
                 switch error.status {
                 case .tooManyRequests, .unavailable: return ServiceReply(error, retryAfter: 1)
                 default: return ServiceReply(error)

@@ -37,7 +37,7 @@
 
         /// Writes revocations down, before the transaction that makes them ends.
         ///
-        /// - Throws: ``TresorError/store(_:)``, and then the transaction must not end well.
+        /// - Throws: the errors of the file, and then the transaction must not end well.
         func note(_ revoked: [Revocation]) throws(TresorError) {
             for revocation in revoked { try revocations?.append(revocation) }
         }

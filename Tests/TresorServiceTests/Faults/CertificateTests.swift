@@ -56,10 +56,18 @@
                         atPath: directory["certificate.pem"], toPath: directory["authority.pem"])
                 }
                 let handler = NotingHandler()
-                let wire = try await RunningWire(
-                    handler,
-                    certificates: try Certificates(
-                        certificate: directory["certificate.pem"], key: directory["key.pem"]))
+                let certificates = try Certificates(
+                    certificate: directory["certificate.pem"], key: directory["key.pem"])
+                // The operator is told too. It is the end of 2023.
+                let path = directory["certificate.pem"]
+                let told: String? =
+                    switch fault {
+                    case .expired: "\(path) was good until 2021-01-01T00:00:00.000Z"
+                    case .early: "\(path) is good from 2048-01-01T00:00:00.000Z on"
+                    default: nil
+                    }
+                #expect(certificates.fault(at: 1_700_000_000) == told)
+                let wire = try await RunningWire(handler, certificates: certificates)
                 let ended = try await run(wire.port, "register", "--no-login")
                 #expect(ended.code == 18, "\(fault): \(ended.text)")
                 if fault == .none {

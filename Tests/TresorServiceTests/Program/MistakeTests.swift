@@ -175,7 +175,9 @@
                 await ServerProcess.run(run + ["--certificate", site["a"], "--key", site["b"]]), 1,
                 "\(site["a"]) holds no certificate")
             let postgres = "postgresql:///none?host=\(site.path)"
-            expect(await ServerProcess.run(["check", postgres]), 18, "try the same address with psql")
+            expect(
+                await ServerProcess.run(["check", postgres]), 18,
+                "No such file or directory; try the same address with psql, as the user")
             try FileManager.default.removeItem(atPath: site["server.key"])
             expect(await ServerProcess.run(run), 10, "the server key is missing")
         }
@@ -193,7 +195,7 @@
                 return ending.error
             }
             #expect(try await !start().contains("restored"))
-            let log = site["revoked.log"]
+            let log = site["server.key.revoked"]
             try FileManager.default.removeItem(atPath: log)
             expect(await ServerProcess.run(run), 10, "cannot open the file of revocations \(log): it is missing")
             expect(
@@ -203,10 +205,41 @@
             #expect(try await start("--restored").contains("\"event\":\"restored\""))
             #expect(try await !start().contains("restored"))
             try Data(repeating: 1, count: 1_000).write(to: URL(fileURLWithPath: log))
-            expect(await ServerProcess.run(run), 14, "it is damaged, or belongs to another service")
+            expect(await ServerProcess.run(run), 14, "it is damaged, or no file of revocations")
             #expect(try Data(contentsOf: URL(fileURLWithPath: log)).count == 1_000)
+            // That of another service is not to be removed.
+            let other = try await made()
+            let their = other["server.key.revoked"]
+            let service = try ServerProcess(["run", other["clinic.db"], "--listen", "127.0.0.1:0"])
+            try #require(await service.says("listening"))
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: their))
+            let ending = await ServerProcess.run(run + ["--revoked-log", their])
+            expect(ending, 15, "it belongs to another service, which needs it: leave it there")
+            #expect(!ending.error.contains("--restored") && !ending.error.contains("remove"))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: their)) == bytes)
+            service.signal(SIGTERM)
+            #expect(await service.end().code == 0)
             // Another place is another file.
             expect(await ServerProcess.run(run + ["--revoked-log", site["other.log"]]), 10, "it is missing")
+        }
+
+        /// SQLite itself opens a file whose first page is good.
+        @Test(arguments: ["run", "check"])
+        func aDamagedFileIsNotServed(command: String) async throws {
+            let site = try await made()
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: site["clinic.db"]))
+            try #require(bytes.count > 8 * 4096)
+            for start in (4..<8).map({ $0 * 4096 }) {
+                bytes.replaceSubrange(start..<start + 16, with: Data(repeating: 65, count: 16))
+            }
+            try bytes.write(to: URL(fileURLWithPath: site["clinic.db"]))
+            let log = site["clinic.db-wal"]
+            try? FileManager.default.removeItem(atPath: log)
+            expect(
+                await ServerProcess.run([command, site["clinic.db"]]), 18, "it is damaged, or no database; restore it")
+            // A restore over a store leaves what belongs to the one before.
+            try Data(repeating: 65, count: 8192).write(to: URL(fileURLWithPath: log))
+            expect(await ServerProcess.run([command, site["clinic.db"]]), 18, "or \(log) is not of this file")
         }
 
         @Test func A242_anImportShowsWhoGetsAnAccountAndAsks() async throws {

@@ -27,7 +27,7 @@
 
         init() throws { directory = try TestDirectory() }
 
-        private var path: String { directory["revoked.log"] }
+        private var path: String { directory["server.key.revoked"] }
 
         private func open(of server: Hash256? = nil) throws -> RevokedLog {
             try RevokedLog.open(at: path, of: server ?? self.server, creating: true)
@@ -97,8 +97,8 @@
             let log = try open()
             for record in records { try log.append(record) }
             let whole = try bytes()
-            let first = RevokedLog.checkByteCount
-            for offset in [0, first, first + 40, first + RevokedLog.recordByteCount - 1] {
+            let first = RevokedLog.beginningByteCount
+            for offset in [0, 20, first - 1, first, first + 40, first + RevokedLog.recordByteCount - 1] {
                 var changed = whole
                 changed[offset] ^= 1
                 try write(changed)
@@ -107,7 +107,7 @@
             }
             // A file of another service, or of another kind, stays as it is.
             try write(whole)
-            #expect(throws: TresorError.altered) { try open(of: .zero) }
+            #expect(throws: TresorError.forked) { try open(of: .zero) }
             #expect(try bytes() == whole)
             for other in [[], whole.prefix(first - 1), [UInt8](repeating: 0, count: 200)[...]] as [ArraySlice<UInt8>] {
                 try write(other)
@@ -116,11 +116,32 @@
             }
         }
 
+        /// A record in a file that nobody finds again would not survive a restore.
+        @Test func A237_nothingIsWrittenIntoAFileThatWasMovedOrRemoved() async throws {
+            let log = try open()
+            try log.append(records[0])
+            try log.checkPlace()
+            let moved = directory["server.key.revoked.1"]
+            try FileManager.default.moveItem(atPath: path, toPath: moved)
+            #expect(throws: TresorError.failed(.notNoted)) { try log.append(records[1]) }
+            #expect(throws: TresorError.failed(.notNoted)) { try log.checkPlace() }
+            // Another file in its place is not it either.
+            try FileManager.default.copyItem(atPath: moved, toPath: path)
+            #expect(throws: TresorError.failed(.notNoted)) { try log.append(records[1]) }
+            #expect(throws: TresorError.failed(.notNoted)) { try log.checkPlace() }
+            #expect(try await read(try open()) == Array(records.prefix(1)))
+            // The very file, put back, takes records again.
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.moveItem(atPath: moved, toPath: path)
+            try log.append(records[1])
+            #expect(try await read(try open()) == Array(records.prefix(2)))
+        }
+
         @Test func aLongFileIsReadInPages() async throws {
             let log = try open()
             try log.append(records[0])
             let one = try bytes()
-            let record = one.dropFirst(RevokedLog.checkByteCount)
+            let record = one.dropFirst(RevokedLog.beginningByteCount)
             try write(one + (0..<2_999).flatMap { _ in record })
             var counts: [Int] = []
             try await log.read { (page) throws(TresorError) in counts.append(page.count) }

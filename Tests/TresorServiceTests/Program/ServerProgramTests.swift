@@ -139,6 +139,8 @@
                 ["--listen", "0.0.0.0:8443"], ["--listen", "0.0.0.0:8443", "--listen-anywhere"],
                 ["--listen", "nowhere"], ["--certificate", "a"], ["--metrics", "0.0.0.0:9090"],
                 ["--behind-proxy", "socket"], ["--behind-proxy", "s", "--certificate", "a", "--key", "b"],
+                ["--behind-proxy", "s", "--name", "a", "--listen", "127.0.0.1:0"],
+                ["--behind-proxy", "s", "--name", "a", "--listen-anywhere"],
                 ["--registration", "perhaps"], ["--quota-tresors", "0"], ["--nothing"],
             ])
         func refusesArguments(options: [String]) async throws {

@@ -86,7 +86,8 @@
                 (.redirect(to: "http://login.example/\u{1b}[2J"), ["log-in", "\"http://login.example/\\u{1b}[2J\""]),
                 (.page(status: 413), ["413", "16 MiB"]), (.page(status: 403), ["proxy", "403"]),
                 (.changed(.chunked), ["proxy", "chunks"]), (.changed(.compressed), ["proxy", "compressed"]),
-                (.namelessProxy, ["proxy", "X-Forwarded-For"]),
+                (.namelessProxy, ["proxy", "X-Forwarded-For"]), (.olderProxy, ["proxy", "HTTP/1.0"]),
+                (.otherName("a\u{1b}"), ["goes by other names than \"a\\u{1b}\""]),
                 (
                     .certificate(.name(names: ["a.example", "b\n"], host: "c")),
                     ["\"a.example\", \"b\\n\"", "not for \"c\""]
@@ -120,6 +121,24 @@
             await #expect(throws: TresorError.store(.other)) { try await client.serverID() }
             #expect(noted.withLock { $0 } == [.away(status: 502), .away(status: 504), .namelessProxy])
             #expect(transport.count == 3)
+        }
+
+        @Test func aRefusalThatTellsAnObstacleIsNamed() async throws {
+            let statuses: [(Refusal.Status, Obstacle?)] = [
+                (.olderVersion, .olderProxy), (.misdirected, .otherName("tresor.example")),
+                (.namelessProxy, .namelessProxy), (.invalid, nil),
+            ]
+            for (status, obstacle) in statuses {
+                let noted = Mutex<[Obstacle?]>([])
+                let report = ServiceReport(obstacle: { obstacle in noted.withLock { $0.append(obstacle) } })
+                let answer = TransportAnswer(
+                    status: status.rawValue, isOfService: true, date: nil, retryAfter: nil,
+                    body: Refusal(status, .failed(.other)).body)
+                let transport = FailingTransport(failures: [], last: answer)
+                let client = ServiceClient(over: transport, report: report, clock: { 0 }, pause: { _ in })
+                await #expect(throws: TresorError.store(.other)) { try await client.serverID() }
+                #expect(noted.withLock { $0 } == [obstacle])
+            }
         }
 
         /// Fails some times, and then answers.

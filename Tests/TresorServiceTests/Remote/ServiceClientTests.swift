@@ -118,7 +118,7 @@ import TresorTesting
         (400, .unsupported, .unsupported), (400, .unverified, .unverified), (401, .noAccess, .noAccess),
         (403, .noAccess, .noAccess), (403, .waiting, .waiting), (405, .failed(.other), .store(.other)),
         (413, .failed(.other), .store(.other)), (421, .failed(.other), .store(.other)),
-        (507, .store(.other), .store(.full)),
+        (505, .failed(.other), .store(.other)), (507, .store(.other), .store(.full)),
     ])
     func aRefusalIsAnErrorOfTheStore(_ status: Int, _ said: TresorError, _ error: TresorError) async throws {
         let stage = try RemoteStage(fault: { $0 > 0 ? refused(status, said) : nil })

@@ -65,7 +65,8 @@
         init(_ registration: Registration = .open) async throws {
             bench = try await Bench(registration)
             directory = try TestDirectory()
-            let log = try RevokedLog.open(at: directory["revoked.log"], of: bench.service.id, creating: true)
+            let log = try RevokedLog.open(
+                at: directory["server.key.revoked"], of: bench.service.id, creating: true)
             self.log = log
             service = try await bench.anotherService { $0.revocations = log }
         }
@@ -105,6 +106,7 @@
         var list: [Revocation] { revocations.withLock { $0 } }
 
         func append(_ revocation: Revocation) { revocations.withLock { $0.append(revocation) } }
+        func checkPlace() {}
     }
 
     extension Signer {

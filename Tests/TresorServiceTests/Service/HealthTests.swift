@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Foundation
     import Synchronization
     import Testing
+    import TresorCore
     import TresorCrypto
 
+    @testable import TresorServer
     @testable import TresorService
 
     /// The health of a service is that of its writes.
@@ -38,6 +41,44 @@
             func notify(_ hint: [UInt8]) {}
             func hints() -> AsyncStream<[UInt8]> { engine.hints() }
             func close() async { await engine.close() }
+        }
+
+        @Test func A237_aServiceWithoutItsRevocationsIsNotHealthy() async throws {
+            let bench = try await Bench()
+            let directory = try TestDirectory()
+            let path = directory["server.key.revoked"]
+            let log = try RevokedLog.open(at: path, of: bench.service.id, creating: true)
+            let time = Mutex(ContinuousClock.now)
+            var settings = bench.settings
+            settings.steadyClock = { time.withLock { $0 } }
+            settings.revocations = log
+            let service = try Service(engine: bench.engine, settings: settings)
+            defer { service.shutDown() }
+            #expect(await service.isHealthy())
+            try FileManager.default.moveItem(atPath: path, toPath: directory["moved"])
+            time.withLock { $0 += .seconds(1) }
+            #expect(await !service.isHealthy())
+            try FileManager.default.moveItem(atPath: directory["moved"], toPath: path)
+            time.withLock { $0 += .seconds(1) }
+            #expect(await service.isHealthy())
+        }
+
+        /// What can still be written to a damaged file does not make it good.
+        @Test func aDatabaseThatWasSeenDamagedIsNotHealthy() async throws {
+            let bench = try await Bench()
+            let engine = FailingEngine(bench.engine)
+            let time = Mutex(ContinuousClock.now)
+            var settings = bench.settings
+            settings.steadyClock = { time.withLock { $0 } }
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna").at(service)
+            #expect(await service.isHealthy())
+            engine.fail(.store(.damaged))
+            #expect(try await anna.reply(EndSessionsRequest()).cause == .damaged)
+            engine.fail(nil)
+            time.withLock { $0 += .seconds(1) }
+            #expect(await !service.isHealthy())
         }
 
         @Test(arguments: [TresorError.store(.readOnly), .store(.full), .store(.inputOutput), .busy])

@@ -189,9 +189,10 @@
         @Test func A237_whatCannotBeWrittenDownIsNotRevoked() async throws {
             let bench = try await Bench()
             let directory = try TestDirectory()
-            _ = try RevokedLog.open(at: directory["revoked.log"], of: bench.service.id, creating: true)
+            _ = try RevokedLog.open(at: directory["server.key.revoked"], of: bench.service.id, creating: true)
             let unwritable = RevokedLog(
-                try FileDescriptor(directory["revoked.log"], O_RDONLY), of: bench.service.id)
+                try FileDescriptor(directory["server.key.revoked"], O_RDONLY), at: directory["server.key.revoked"],
+                of: bench.service.id)
             let service = try await bench.anotherService { $0.revocations = unwritable }
             let anna = try await bench.person("anna").at(service)
             let (device, share) = try await anna.trustedDevice()

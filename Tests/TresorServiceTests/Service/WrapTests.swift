@@ -186,7 +186,7 @@
                     PresentWrap(putter: putter, bytes: try await house.junk(for: house.reader.chain).bytes))
             }
             let wrap = try await house.junk(for: house.reader.chain)
-            #expect(throws: TresorError.store(.full)) {
+            #expect(throws: TresorError.failed(.full)) {
                 try WrapRules.change(present, adding: wrap, by: house.owner.user, .owner, in: state)
             }
             let added = WrapRules.Change(going: [], isAdded: true)

@@ -128,7 +128,7 @@ struct HostileRequest: Sendable, CustomTestStringConvertible {
     ]
 
     private static let versions: [HostileRequest] = [
-        post("HTTP/1.0", 400, version: "HTTP/1.0"),
+        post("HTTP/1.0", 505, version: "HTTP/1.0"),
         post("HTTP/1.2", nil, version: "HTTP/1.2"),
         post("HTTP/2.0", nil, version: "HTTP/2.0"),
         post("http/1.1", nil, version: "http/1.1"),

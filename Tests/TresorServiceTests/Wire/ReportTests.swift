@@ -6,6 +6,7 @@
     import TestSupport
     import Testing
     import TresorCore
+    import TresorCrypto
 
     @testable import TresorServer
 
@@ -29,12 +30,13 @@
                     let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
                     #expect(Set(object.keys).isSubset(of: fields))
                     #expect(Set(object.keys).isSuperset(of: ["at", "level", "event", "process"]))
-                    #expect(object["source"] == nil)
+                    #expect(object["source"] == nil && object["reason"] == nil)
                 }
                 #expect(lines[1].contains("\"operation\":\"card\",\"status\":200,\"ms\":"))
                 #expect(lines[1].contains("\"in\":15,\"out\":15"))
                 #expect(lines[2].contains("\"operation\":\"account\",\"status\":403,\"error\":\"no_access\""))
-                #expect(lines[3].contains("\"event\":\"request\",\"status\":421,\"error\":\"failed\""))
+                let refused = "\"event\":\"request\",\"status\":421,\"error\":\"failed\",\"cause\":\"name\""
+                #expect(lines[3].contains(refused))
             }
         }
 
@@ -76,6 +78,37 @@
                 #expect(lines.contains { $0.hasPrefix("tresor_connections ") })
                 #expect(!text.contains("127.0.0.1"))
             }
+        }
+
+        @Test("Log and metrics say which room is full, that a name is another one, and that a proxy is old")
+        func namesTheCause() async throws {
+            let replies: [(Refusal, String)] = [
+                (Refusal(.failed(.full)), "quota"), (Refusal(.store(.full)), "disk-full"),
+                (Refusal(.store(.inputOutput)), "database"), (Refusal(.failed(.notNoted)), "revocations"),
+            ]
+            for (refusal, cause) in replies {
+                try await Wire.run(handler: NotingHandler(refusing: .card, by: refusal)) { wire in
+                    _ = try await wire.send(Wire.request("card", headers: ["Connection: close"]))
+                    #expect(wire.log.all.last?.contains("\"error\":\"store\",\"cause\":\"\(cause)\"") == true)
+                    let label = "status=\"\(refusal.status.rawValue)\",outcome=\"store\",cause=\"\(cause)\"} 1"
+                    #expect(wire.report.registry.text.contains(label))
+                }
+            }
+            try await Wire.run { wire in
+                _ = try await wire.send(Array("GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n".utf8))
+                let line = try #require(wire.log.all.last)
+                #expect(line.contains("\"status\":505,\"error\":\"failed\",\"cause\":\"http-version\""))
+            }
+        }
+
+        @Test("A reason is ASCII in the form of JSON, and has an end")
+        func escapesReasons() throws {
+            let log = LogLines()
+            let report = Report(logsSources: false) { log.add($0) }
+            report.say(.databaseLost, .error, reason: "role \"a\\b\"\n\u{e4}" + String(repeating: "x", count: 1_000))
+            let line = try #require(log.all.last)
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            #expect(object["reason"] as? String == "role \"a\\b\"??" + String(repeating: "x", count: 488))
         }
 
         @Test("The text of the metrics")
@@ -124,7 +157,7 @@
             let refusal = #expect(throws: Refusal.self) { try responder.source(of: head, on: []) }
             #expect(refusal?.status.rawValue == 500)
             let exchange = Exchange(source: [], head: head, budget: responder.bodies)
-            report.answered(exchange, WireReply(ServiceReply(try #require(refusal))))
+            report.answered(exchange, WireReply(ServiceReply(try #require(refusal))), refusal?.cause)
             let line = try #require(log.all.last)
             #expect(line.contains("\"level\":\"error\",\"event\":\"request\",\"operation\":\"card\",\"status\":500"))
             #expect(line.contains("\"cause\":\"no-x-forwarded-for\""))

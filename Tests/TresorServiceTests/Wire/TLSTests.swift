@@ -74,6 +74,15 @@
                 #expect(!text.contains("first.example"))
                 try Data("nothing".utf8).write(to: files.certificate)
                 #expect(throws: ServerFailure.self) { try certificates.reload() }
+                WireServer(
+                    handler: NotingHandler(), address: .network(host: "127.0.0.1", port: 0), names: [],
+                    certificates: certificates, report: wire.report
+                ).readCertificate()
+                let reason = "\"reason\":\"\(files.certificate.path) holds no certificate in PEM"
+                #expect(
+                    wire.log.all.contains {
+                        $0.contains("\"level\":\"error\",\"event\":\"certificate\"") && $0.contains(reason)
+                    })
                 #expect(await OpenSSL.connect(wire.port, [], Self.request).contains("second.example"))
             }
         }

@@ -87,16 +87,18 @@
         private let known: String?
         /// The operation that proves nothing to it; `nil` for none.
         private let refusing: ServiceOperation?
+        private let refusal: Refusal
         private let failed = Mutex<[[UInt8]]>([])
 
         init(
             growth: Int = 1, holding: ServiceOperation? = nil, knowing known: String? = nil,
-            refusing: ServiceOperation? = nil
+            refusing: ServiceOperation? = nil, by refusal: Refusal = Refusal(.unauthorized, .noAccess)
         ) {
             self.growth = growth
             self.holding = holding
             self.known = known
             self.refusing = refusing
+            self.refusal = refusal
         }
 
         /// The number of calls that wait.
@@ -138,7 +140,7 @@
             if call.operation == holding {
                 await withCheckedContinuation { call in held.withLock { $0.append(call) } }
             }
-            if call.operation == refusing { return ServiceReply(Refusal(.unauthorized, .noAccess)) }
+            if call.operation == refusing { return ServiceReply(refusal) }
             if call.operation == .account { return ServiceReply(.forbidden) }
             return ServiceReply(body: repeatElement(call.body, count: growth).reduce([], +))
         }

@@ -390,6 +390,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case shownCard
     /// That a revocation is written down outside of the database.
     case notedRevocation
+    /// That the file of revocations is where the next start looks for it.
+    case placedRevocation
     /// That nobody but who has the card that an account awaits speaks for it.
     case awaitedCard
     /// That the operator decides about the next card of an account from a backup.

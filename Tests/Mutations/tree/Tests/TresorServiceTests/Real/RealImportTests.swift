@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Foundation
     import Testing
     import TresorCore
     import TresorCrypto
     import TresorTesting
 
     @testable import Tresor
+    @testable import TresorServer
     @testable import TresorService
 
     /// The attacks on what comes from elsewhere: a backup of the service, and the export of a tresor.
@@ -20,6 +22,18 @@
                 _ = try await anna.ask(DeleteServerSharesRequest(devices: [share.id]))
                 let service = try await noting.restart(from: backup)
                 return try await stolen.at(service).reply(ServerShareRequest(device: share.id)).status == 200
+            }
+            try await Self.expectReal(without: .placedRevocation) {
+                let bench = try await Bench(.open)
+                let directory = try TestDirectory()
+                let path = directory["server.key.revoked"]
+                let log = try RevokedLog.open(at: path, of: bench.service.id, creating: true)
+                let service = try await bench.anotherService { $0.revocations = log }
+                let anna = try await bench.person("anna").at(service)
+                let (_, share) = try await anna.trustedDevice()
+                try FileManager.default.moveItem(atPath: path, toPath: directory["moved"])
+                // What was revoked would stand where no start looks.
+                return try await anna.reply(DeleteServerSharesRequest(devices: [share.id])).status == 200
             }
             try await Self.expectReal(without: .awaitedCard) {
                 let noting = try await NotingBench()
