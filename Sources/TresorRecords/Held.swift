@@ -25,6 +25,8 @@ struct Held: Hashable, Sendable {
     static let maximumByteCount: UInt64 = 1 << 39
     /// How long a program may write without saying so again, in seconds.
     static let patience: UInt64 = 600
+    /// How much later than another program's a program's clock may be set, in seconds.
+    static let clockTolerance: UInt64 = 60
     /// The size of the smallest one in an outbox in bytes.
     static let leastByteCount = 2 + 1 + 8
 
@@ -36,7 +38,7 @@ struct Held: Hashable, Sendable {
     /// Whether a program may be writing it at a time. A time far in the future is that of a clock that was wrong.
     func isBeingWritten(at time: UInt64) -> Bool {
         guard case .unfinished(let until) = kind else { return false }
-        return until > time && until - time <= Self.patience
+        return until > time && until - time <= Self.patience + Self.clockTolerance
     }
 
     init(number: UInt16, kind: Kind) {

@@ -25,7 +25,7 @@ extension Outbox {
     /// The size of a content; `nil` for a number under which no whole content is held.
     func byteCount(of number: UInt16) -> UInt64? { if case .content(let count)? = self[number] { count } else { nil } }
 
-    /// What no change needs at a time, and nobody may be writing: its pieces are to be deleted.
+    /// The numbers that no change needs at a time, and under which nobody may be writing.
     func unneeded(at time: UInt64) -> [UInt16] {
         let named = contents
         return held.filter { held in
@@ -95,6 +95,9 @@ extension Outbox {
             self[number] = .unfinished(until: 0)
         }
     }
+
+    /// The least number whose pieces may be deleted, because no program goes on under it; `nil` for none.
+    var givenUp: UInt16? { held.first { $0.kind == .unfinished(until: 0) }?.number }
 
     /// Nothing of it is left.
     mutating func forget(_ number: UInt16) {

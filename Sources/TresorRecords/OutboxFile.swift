@@ -8,9 +8,6 @@ import TresorCrypto
 struct OutboxFile: Sendable {
     /// The size of each piece but the last in bytes, before it is sealed for the home: 1 MiB.
     static let pieceByteCount = 1 << 20
-    /// The most pieces that are deleted before others get the home.
-    private static let deletedAtOnce: UInt64 = 64
-
     let session: Session
     let tresor: TresorID
 
@@ -57,9 +54,8 @@ extension OutboxFile {
     ///
     /// - Throws: the errors of ``Outbox/reserve(isContent:at:)`` and of the home.
     func reserve(isContent: Bool) async throws(TresorError) -> UInt16 {
-        let now = session.client.clock()
-        return try await change { (outbox) throws(TresorError) in
-            try outbox.reserve(isContent: isContent, at: now)
+        try await change { (outbox) throws(TresorError) in
+            try outbox.reserve(isContent: isContent, at: session.client.clock())
         }
     }
 
@@ -70,10 +66,9 @@ extension OutboxFile {
     func keep(
         _ bytes: [UInt8], asPiece piece: UInt64, of number: UInt16, besides others: [UInt16] = []
     ) async throws(TresorError) {
-        let now = session.client.clock()
         try await change { (outbox) throws(TresorError) in
             guard outbox.isReserved(number) else { throw .busy }
-            outbox.renew(others + [number], at: now)
+            outbox.renew(others + [number], at: session.client.clock())
             try home.replace(.unsent(tresor, number: number, piece: piece), with: bytes)
         }
     }
@@ -113,23 +108,28 @@ extension OutboxFile {
         await clean()
     }
 
-    /// Deletes what nobody needs, a few pieces at a time. What cannot be deleted now, the next call finds.
-    func clean() async {
-        let now = session.client.clock()
-        guard let box = try? await present(), !box.unneeded(at: now).isEmpty else { return }
-        while (try? await cleanSome(at: now)) == true {}
+    /// Deletes the pieces that nobody needs, a few at a time. What cannot be deleted now, the next call finds.
+    ///
+    /// - Parameter count: the most pieces that are deleted before others get the home.
+    func clean(atOnce count: UInt64 = 64) async {
+        guard let box = try? await present(), !box.unneeded(at: session.client.clock()).isEmpty else { return }
+        while (try? await cleanSome(count)) == true {}
     }
 
-    /// - Returns: whether there was anything to delete.
-    private func cleanSome(at now: UInt64) async throws(TresorError) -> Bool {
+    /// - Returns: whether there was anything to do.
+    private func cleanSome(_ most: UInt64) async throws(TresorError) -> Bool {
         try await change { (outbox) throws(TresorError) in
-            guard let number = outbox.unneeded(at: now).first else { return false }
+            // This is written before the first piece goes: a program that is slow writes none behind a gap.
+            let unneeded = outbox.unneeded(at: session.client.clock()).filter { outbox[$0] != .unfinished(until: 0) }
+            outbox.release(unneeded)
+            guard unneeded.isEmpty else { return true }
+            guard let number = outbox.givenUp else { return false }
             let count = try pieceCount(of: number)
             // The last one first: an interruption leaves none behind a gap.
-            for piece in (count - min(count, Self.deletedAtOnce)..<count).reversed() {
+            for piece in (count - min(count, most)..<count).reversed() {
                 try home.delete(.unsent(tresor, number: number, piece: piece))
             }
-            if count <= Self.deletedAtOnce { outbox.forget(number) }
+            if count <= most { outbox.forget(number) }
             return true
         }
     }
