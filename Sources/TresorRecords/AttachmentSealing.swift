@@ -19,28 +19,28 @@ struct AttachmentSealing: Sendable {
         let box = try await outbox.present()
         guard box.sent == nil else { return }
         for item in box.next() {
-            guard case .attachment(let content, let type) = item.content, let byteCount = box.byteCount(of: content),
-                box.attachment(of: content, in: state, by: session.identity) == nil
+            guard case .attachment(let place, let type) = item.content, let content = box.content(place),
+                box.attachment(of: place, in: state, by: session.identity) == nil
             else { continue }
             let number = try await outbox.reserve(isContent: false)
             do throws(TresorError) {
-                let source = HeldSource(outbox, content, byteCount: byteCount)
+                let source = HeldSource(outbox, content)
                 var watched = WatchedSource(source, for: session.identity, nil)
                 var sink = try HeldSink(outbox, number)
                 let stream = try await FileSealer.sealFile(
                     &watched, to: &sink, type: type, record: item.record, keys: keys, state: state,
                     author: session.identity, time: session.client.clock())
                 let made = HeldAttachment(
-                    content: content, generation: session.identity.generation, blob: try await sink.finish(),
+                    content: place, generation: session.identity.generation, blob: try await sink.finish(),
                     header: stream.header)
                 let author = session.identity
                 try await outbox.change { (outbox) throws(TresorError) in
-                    outbox.finish(made, as: number, in: state, by: author)
+                    outbox.finish(made, of: content, as: number, in: state, by: author)
                 }
             } catch {
                 await outbox.release([number])
                 // Another change may have taken the place of this one.
-                guard try await outbox.present().byteCount(of: content) == nil else { throw error }
+                guard try await outbox.present().content(place) != content else { throw error }
             }
         }
     }

@@ -50,12 +50,13 @@ struct OutboxFile: Sendable {
 
 /// The pieces.
 extension OutboxFile {
-    /// Takes a number for what will be written next.
+    /// Takes a number for pieces that are written next.
     ///
-    /// - Throws: the errors of ``Outbox/reserve(isContent:at:)`` and of the home.
-    func reserve(isContent: Bool) async throws(TresorError) -> UInt16 {
+    /// - Throws: the errors of ``Outbox/reserve(isContent:at:mark:)`` and of the home.
+    func reserve(isContent: Bool) async throws(TresorError) -> HeldNumber {
         try await change { (outbox) throws(TresorError) in
-            try outbox.reserve(isContent: isContent, at: session.client.clock())
+            var random = ByteDecoder(try randomBytes(8))
+            return try outbox.reserve(isContent: isContent, at: session.client.clock(), mark: try random.integer())
         }
     }
 
@@ -64,18 +65,18 @@ extension OutboxFile {
     /// - Parameter others: numbers whose contents wait for this one.
     /// - Throws: ``TresorError/busy`` where another program took the number away; the errors of the home.
     func keep(
-        _ bytes: [UInt8], asPiece piece: UInt64, of number: UInt16, besides others: [UInt16] = []
+        _ bytes: [UInt8], asPiece piece: UInt64, of number: HeldNumber, besides others: [HeldNumber] = []
     ) async throws(TresorError) {
         try await change { (outbox) throws(TresorError) in
             guard outbox.isReserved(number) else { throw .busy }
             outbox.renew(others + [number], at: session.client.clock())
-            try home.replace(.unsent(tresor, number: number, piece: piece), with: bytes)
+            try home.replace(.unsent(tresor, number: number.value, piece: piece), with: bytes)
         }
     }
 
     /// Keeps a piece of a content likewise, sealed for this identity alone.
     func keepSealed(
-        _ plain: [UInt8], asPiece piece: UInt64, of number: UInt16, besides others: [UInt16]
+        _ plain: [UInt8], asPiece piece: UInt64, of number: HeldNumber, besides others: [HeldNumber]
     ) async throws(TresorError) {
         let sealed = try Outbox.sealPiece(plain, piece, of: number, in: tresor, as: session.identity)
         try await keep(sealed, asPiece: piece, of: number, besides: others)
@@ -84,9 +85,9 @@ extension OutboxFile {
     /// Reads a piece of an attachment.
     ///
     /// - Throws: ``TresorError/failed(_:)`` where the home has lost it.
-    func piece(_ piece: UInt64, of number: UInt16) async throws(TresorError) -> [UInt8] {
+    func piece(_ piece: UInt64, of number: HeldNumber) async throws(TresorError) -> [UInt8] {
         try await Cores.apart { () throws(TresorError) in
-            guard let bytes = try home.read(.unsent(tresor, number: number, piece: piece)) else {
+            guard let bytes = try home.read(.unsent(tresor, number: number.value, piece: piece)) else {
                 throw .failed(.inputOutput)
             }
             return bytes
@@ -96,13 +97,13 @@ extension OutboxFile {
     /// Reads a piece of a content.
     ///
     /// - Throws: the errors of ``piece(_:of:)`` and of ``Outbox/openPiece(_:_:of:in:as:)``.
-    func openedPiece(_ piece: UInt64, of number: UInt16) async throws(TresorError) -> [UInt8] {
+    func openedPiece(_ piece: UInt64, of number: HeldNumber) async throws(TresorError) -> [UInt8] {
         let sealed = try await self.piece(piece, of: number)
         return try Outbox.openPiece(sealed, piece, of: number, in: tresor, as: session.identity)
     }
 
     /// Gives back numbers whose contents no change names. Nothing is thrown: ``clean()`` finds what is left.
-    func release(_ numbers: [UInt16]) async {
+    func release(_ numbers: [HeldNumber]) async {
         guard !numbers.isEmpty else { return }
         try? await change { (outbox) throws(TresorError) in outbox.release(numbers) }
         await clean()
@@ -124,10 +125,10 @@ extension OutboxFile {
             outbox.release(unneeded)
             guard unneeded.isEmpty else { return true }
             guard let number = outbox.givenUp else { return false }
-            let count = try pieceCount(of: number)
+            let count = try pieceCount(of: number.value)
             // The last one first: an interruption leaves none behind a gap.
             for piece in (count - min(count, most)..<count).reversed() {
-                try home.delete(.unsent(tresor, number: number, piece: piece))
+                try home.delete(.unsent(tresor, number: number.value, piece: piece))
             }
             if count <= most { outbox.forget(number) }
             return true

@@ -31,7 +31,7 @@ public struct Record: Hashable, Sendable {
     /// The place of a content that is too large for a pack.
     enum Place: Hashable, Sendable {
         /// In the home, for a change that is not sent yet.
-        case held(Item, byteCount: UInt64)
+        case held(Item, HeldContent)
         /// In the store.
         case attachment(Attachment)
     }
@@ -42,7 +42,7 @@ public struct Record: Hashable, Sendable {
     fileprivate var size: ContentSize {
         if let content { return .exactly(content.count) }
         return switch place {
-        case .held(_, let byteCount)?: .exactly(Int(clamping: byteCount))
+        case .held(_, let content)?: .exactly(Int(clamping: content.byteCount))
         case .attachment(let attachment)?: .atMost(attachment.mostByteCount)
         case nil: .exactly(0)
         }

@@ -42,19 +42,67 @@ import TresorTesting
         let scene = try await Scene()
         let start = scene.world.clock.now
         try await scene.records.outbox.change { (outbox) throws(TresorError) in
-            outbox[1] = .unfinished(until: 0)
-            outbox[2] = .unfinished(until: start + 700 + Held.patience)
+            outbox[HeldNumber(1, mark: 7)] = .unfinished(until: 0)
+            outbox[HeldNumber(2, mark: 7)] = .unfinished(until: start + 700 + Held.patience)
         }
         await scene.device(WaitingHome(scene.home, scene.world.clock)).outbox.clean()
-        #expect(try scene.records.outbox.read().held.map(\.number) == [2])
+        #expect(try scene.records.outbox.read().held.map(\.number.value) == [2])
     }
 
     /// The clocks of two programs may differ a little.
     @Test func aClockThatIsAheadALittleCounts() {
         var outbox = Outbox()
-        outbox[1] = .unfinished(until: 1000 + Held.patience + Held.clockTolerance)
+        let number = HeldNumber(1, mark: 7)
+        outbox[number] = .unfinished(until: 1000 + Held.patience + Held.clockTolerance)
         #expect(outbox.unneeded(at: 1000) == [])
-        #expect(outbox.unneeded(at: 999) == [1])
+        #expect(outbox.unneeded(at: 999) == [number])
+    }
+
+    /// A program that lost its number to another one neither writes there, nor makes it whole, nor gives it up.
+    @Test func aNumberThatWasTakenAgainIsAnothersOwn() async throws {
+        let scene = try await Scene()
+        let outbox = scene.records.outbox
+        let former = try await outbox.reserve(isContent: true)
+        scene.world.clock.advance(by: Held.patience)
+        await outbox.clean()
+        let number = try await outbox.reserve(isContent: true)
+        #expect(number.value == former.value && number != former)
+        #expect(await failure { try await outbox.keep([1], asPiece: 0, of: former) } == .busy)
+        let late = HeldContent(number: former, byteCount: 70_000)
+        #expect(await failure { try await scene.records.change([.put("scan", late, type: "")]) } == .busy)
+        await outbox.release([former])
+        try await outbox.keep([2], asPiece: 0, of: number)
+        #expect(try outbox.read().isReserved(number))
+        #expect(scene.pieces() == [1: 1])
+    }
+
+    /// While the second version is sealed, a third and a fourth take its place, and the fourth its number.
+    @Test func aSealingDoesNotReadOnInAnotherContent() async throws {
+        let scene = try await Scene()
+        let outbox = scene.records.outbox
+        let versions = (2...4).map { Scene.content((1 << 20) + 70_000, UInt8(50 * $0)) }
+        try await scene.records.put("scan", versions[0])
+        let old = try #require(try outbox.read().content(1))
+        var source = HeldSource(outbox, old)
+        let start = try await source.nextBytes(OutboxFile.pieceByteCount)
+        #expect(start == Array(versions[0].prefix(OutboxFile.pieceByteCount)))
+        try await scene.records.put("scan", versions[1])
+        try await scene.records.put("scan", versions[2])
+        let new = try #require(try outbox.read().content(1))
+        #expect(new.byteCount == old.byteCount && new != old)
+        #expect(await failure { _ = try await source.nextBytes(OutboxFile.pieceByteCount) } == .altered)
+        // Nor is an attachment of the old content taken for one of the new.
+        let state = try await scene.state()
+        let header = FileHeader(tresor: scene.tresor, epoch: state.epoch, head: state.head)
+        let made = HeldAttachment(content: 1, generation: 0, blob: Blob(hash: .zero, size: 674), header: header)
+        let number = try await outbox.reserve(isContent: false)
+        let author = scene.anna.identity
+        try await outbox.change { (outbox) throws(TresorError) in
+            outbox.finish(made, of: old, as: number, in: state, by: author)
+        }
+        #expect(try outbox.read().attachment(of: 1) == nil)
+        #expect(try await scene.records.sync().sentCount == 1)
+        #expect(try await scene.records.get("scan").content == versions[2])
     }
 }
 

@@ -185,7 +185,7 @@ import TresorTesting
         #expect(try await scene.device(scene.home, over: scene.refusing("putBlob")).sync().held == .store(.unreachable))
         let before = try await scene.state().entryCount
         let number = try #require(try scene.records.outbox.read().sentAttachments.first?.number)
-        let piece = HomeObject.unsent(scene.tresor, number: number, piece: 1)
+        let piece = HomeObject.unsent(scene.tresor, number: number.value, piece: 1)
         let bytes = try #require(scene.home.read(piece))
         try scene.home.replace(piece, with: flipped(bytes, 800))
         #expect(try await scene.records.sync().held == .failed(.inputOutput))
@@ -222,12 +222,14 @@ import TresorTesting
         let number = try await scene.records.outbox.reserve(isContent: false)
         try await scene.records.outbox.keep([1, 2, 3], asPiece: 0, of: number)
         try await AttachmentSealing(outbox: scene.records.outbox).seal(in: state, with: keys)
-        let first = try #require(try scene.records.outbox.read().attachment(of: 1))
+        let outbox = try scene.records.outbox.read()
+        let content = try #require(outbox.content(1))
+        let first = try #require(outbox.attachment(of: 1))
         let late = HeldAttachment(
             content: 1, generation: 0, blob: Blob(hash: .zero, size: 674), header: first.attachment.header)
         let author = scene.anna.identity
         try await scene.records.outbox.change { (outbox) throws(TresorError) in
-            outbox.finish(late, as: number, in: state, by: author)
+            outbox.finish(late, of: content, as: number, in: state, by: author)
         }
         #expect(try scene.records.outbox.read().attachment(of: 1)?.attachment == first.attachment)
         #expect(try await scene.records.sync().sentCount == 1)
@@ -240,19 +242,21 @@ import TresorTesting
         var outbox = Outbox()
         func taken(_ areContents: [Bool]) throws(TresorError) -> [UInt16] {
             var numbers: [UInt16] = []
-            for isContent in areContents { numbers.append(try outbox.reserve(isContent: isContent, at: 5)) }
+            for isContent in areContents {
+                numbers.append(try outbox.reserve(isContent: isContent, at: 5, mark: 7).value)
+            }
             return numbers
         }
         #expect(try taken([true, true, false]) == [1, 2, 3])
-        outbox.forget(2)
+        outbox.forget(HeldNumber(2, mark: 7))
         #expect(try taken([true]) == [2])
         #expect(try Outbox(outbox.bytes) == outbox)
         #expect(try taken([Bool](repeating: false, count: 2043)) == Array(4...2046))
         #expect(throws: TresorError.busy) { try taken([false]) }
         #expect(outbox.unneeded(at: 5).isEmpty)
         #expect(outbox.unneeded(at: 605).count == 2046)
-        for number in 1...1023 { outbox[UInt16(number)] = .content(byteCount: 70_000) }
-        outbox.forget(2000)
+        for number in 1...1023 { outbox[HeldNumber(UInt16(number), mark: 7)] = .content(byteCount: 70_000) }
+        outbox.forget(HeldNumber(2000, mark: 7))
         #expect(throws: TresorError.usage(.contentTooLong)) { try taken([true]) }
         #expect(try taken([false]) == [2000])
     }
