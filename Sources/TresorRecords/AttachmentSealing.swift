@@ -16,6 +16,7 @@ struct AttachmentSealing: Sendable {
     /// - Throws: the errors of the home; ``TresorError/usage(_:)`` once the session is locked; ``TresorError/cancelled``.
     ///   What was sealed by then stays.
     func seal(in state: LogState, with keys: EpochKeys) async throws(TresorError) {
+        try await giveUpUnfit(for: state)
         let box = try await outbox.present()
         guard box.sent == nil else { return }
         for item in box.next() {
@@ -43,6 +44,21 @@ struct AttachmentSealing: Sendable {
                 guard try await outbox.present().content(place) != content else { throw error }
             }
         }
+    }
+
+    /// Gives up the attachments that no commit behind a state may name: they may hold the numbers that others need.
+    private func giveUpUnfit(for state: LogState) async throws(TresorError) {
+        let (session, tresor) = (session, outbox.tresor)
+        let isAny = try await outbox.change { (outbox) throws(TresorError) in
+            let unfit = outbox.unfit(for: state, by: session.identity)
+            // A program that has seen more of the log made its attachments for that.
+            guard outbox.sent == nil, !unfit.isEmpty,
+                try session.client.archive.pinnedHead(of: tresor) == state.head
+            else { return false }
+            outbox.release(unfit)
+            return true
+        }
+        if isAny { await outbox.clean() }
     }
 
     /// Puts the attachments of the commit that was sent, as far as the store lacks them.

@@ -51,7 +51,6 @@ extension Outbox {
     mutating func reserve(
         isContent: Bool, at time: UInt64, mark: UInt64
     ) throws(TresorError) -> HeldNumber {
-        let contentCount = held.count { if case .content = $0.kind { true } else { false } }
         guard !isContent || contentCount < Held.maximumContentCount else { throw .usage(.contentTooLong) }
         var number = Held.numbers.lowerBound
         for held in held where held.number.value == number { number += 1 }
@@ -76,11 +75,16 @@ extension Outbox {
         }
     }
 
+    /// The number of whole contents.
+    private var contentCount: Int { held.count { if case .content = $0.kind { true } else { false } } }
+
     /// A content is whole. The change that names it comes in the same writing.
     ///
-    /// - Throws: ``TresorError/busy`` where another program took it away.
+    /// - Throws: ``TresorError/busy`` where another program took it away; ``TresorError/usage(_:)`` with `contentTooLong`
+    ///   for one content too many: others were made whole since it took its number.
     mutating func finish(_ content: HeldContent) throws(TresorError) {
         guard isReserved(content.number) else { throw .busy }
+        guard contentCount < Held.maximumContentCount else { throw .usage(.contentTooLong) }
         self[content.number] = .content(byteCount: content.byteCount)
     }
 
@@ -122,6 +126,13 @@ extension Outbox {
     /// The numbers of the attachments.
     var attachments: [HeldNumber] {
         held.compactMap { held in if case .attachment = held.kind { held.number } else { nil } }
+    }
+
+    /// The numbers of the attachments that no commit of an author behind a state may name.
+    func unfit(for state: LogState, by author: Identity) -> [HeldNumber] {
+        held.compactMap { held in
+            if case .attachment(let made) = held.kind, !made.fits(state, by: author) { held.number } else { nil }
+        }
     }
 
     /// The attachment that a commit behind a state may name for a content; `nil` for none.

@@ -261,6 +261,17 @@ import TresorTesting
         #expect(try taken([false]) == [2000])
     }
 
+    /// Two programs took numbers while there was room for one content.
+    @Test func noMoreContentsAreMadeWholeThanThereMayBe() throws {
+        var outbox = Outbox()
+        for number in UInt16(1)...1022 { outbox[HeldNumber(number, mark: 7)] = .content(byteCount: 70_000) }
+        let last = HeldContent(number: try outbox.reserve(isContent: true, at: 5, mark: 7), byteCount: 70_000)
+        let other = HeldContent(number: try outbox.reserve(isContent: true, at: 5, mark: 7), byteCount: 70_000)
+        try outbox.finish(last)
+        #expect(throws: TresorError.usage(.contentTooLong)) { try outbox.finish(other) }
+        #expect(outbox.content(1024) == nil && outbox.content(1023) == last)
+    }
+
     /// A session that is locked while a content is taken in reads no further.
     @Test func aLockedSessionGoesNoFurther() async throws {
         let scene = try await Scene()

@@ -30,6 +30,21 @@ import TresorTesting
         #expect(try await scene.records.get("scan").content == Self.large)
     }
 
+    /// Every number is taken. What does not fit the new epoch leaves its number to what is made for it.
+    @Test func aRotationNeedsNoNumberBesides() async throws {
+        let scene = try await Scene()
+        try await scene.theirs.put("scan", Self.large)
+        let failing = scene.device(scene.houseHome, over: scene.refusing("append"), of: scene.house)
+        #expect(try await failing.sync().held == .store(.unreachable))
+        try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
+        let until = scene.world.clock.now + Held.patience
+        try await scene.theirs.outbox.change { (outbox) throws(TresorError) in
+            for number in UInt16(3)...2046 { outbox[HeldNumber(number, mark: 7)] = .unfinished(until: until) }
+        }
+        let report = try await scene.theirs.sync()
+        #expect(report.held == nil && report.sentCount == 1)
+    }
+
     /// Another entry takes the place of what was sent, and the epoch stays: nothing is sealed or put again.
     @Test func aTakenPlaceKeepsTheAttachment() async throws {
         let scene = try await Scene()
