@@ -12,10 +12,12 @@ struct AttachmentSealing: Sendable {
 
     /// Seals the contents of the next commit that have no attachment which fits a state.
     ///
-    /// - Parameter keys: those of the state's current epoch.
+    /// - Parameters:
+    ///   - keys: those of the state's current epoch.
+    ///   - failing: becomes the record whose content the home has lost or altered.
     /// - Throws: the errors of the home; ``TresorError/usage(_:)`` once the session is locked; ``TresorError/cancelled``.
     ///   What was sealed by then stays.
-    func seal(in state: LogState, with keys: EpochKeys) async throws(TresorError) {
+    func seal(in state: LogState, with keys: EpochKeys, failing: inout Name?) async throws(TresorError) {
         try await giveUpUnfit(for: state)
         let box = try await outbox.present()
         guard box.sent == nil else { return }
@@ -41,7 +43,10 @@ struct AttachmentSealing: Sendable {
             } catch {
                 await outbox.release([number])
                 // Another change may have taken the place of this one.
-                guard try await outbox.present().content(place) != content else { throw error }
+                guard try await outbox.present().content(place) != content else {
+                    if Self.isOfPieces(error) { failing = item.record }
+                    throw error
+                }
             }
         }
     }
@@ -63,17 +68,47 @@ struct AttachmentSealing: Sendable {
 
     /// Puts the attachments of the commit that was sent, as far as the store lacks them.
     ///
-    /// - Parameter isAgain: whether to put all of them, because the store took no entry that names them.
-    /// - Throws: ``TresorError/failed(_:)`` where the home has lost one; the errors of the home and of the store. What
-    ///   was put by then stays.
-    func put(of sent: Outbox.Sent, again isAgain: Bool) async throws(TresorError) {
+    /// One of which the home has lost or altered a piece is given up: once the place of the commit is taken, another one
+    /// is made of its content.
+    ///
+    /// - Parameters:
+    ///   - isAgain: whether to put all of them, because the store took no entry that names them.
+    ///   - failing: becomes the record of one that the home has lost or altered.
+    /// - Throws: ``TresorError/failed(_:)`` where the home has lost or altered one that the store does not have; the errors
+    ///   of the home and of the store. What was put by then stays.
+    func put(of sent: Outbox.Sent, again isAgain: Bool, failing: inout Name?) async throws(TresorError) {
         let box = try await outbox.present()
         guard box.sent == sent else { return }
         let blobs = BlobReader(session.client.store, outbox.tresor)
-        for (number, blob) in box.sentAttachments {
-            guard let number else { throw .failed(.inputOutput) }
+        for (record, number, blob) in box.sentAttachments {
+            guard let number else {
+                if try await blobs.has(blob) { continue }
+                failing = record
+                throw .failed(.inputOutput)
+            }
             var parts = HeldParts(outbox, number)
-            try await blobs.put(blob, again: isAgain) { (part) async throws(TresorError) in try await parts.part(part) }
+            do throws(TresorError) {
+                try await blobs.put(blob, again: isAgain) { (part) async throws(TresorError) in
+                    try await parts.part(part)
+                }
+            } catch {
+                guard Self.isOfPieces(error), try await !outbox.isWhole(blob, at: number) else { throw error }
+                let isLost = try await outbox.change { (outbox) throws(TresorError) in
+                    // Another program may have found it in the log, and the pieces are gone for that.
+                    guard outbox.sent == sent else { return false }
+                    outbox.release([number])
+                    return true
+                }
+                guard isLost else { return }
+                if try await blobs.has(blob) { continue }
+                failing = record
+                throw error
+            }
         }
+    }
+
+    /// Whether an error may be that of a piece that the home has lost or altered.
+    private static func isOfPieces(_ error: TresorError) -> Bool {
+        error == .altered || error == .failed(.inputOutput)
     }
 }

@@ -149,11 +149,13 @@ extension Outbox {
         return nil
     }
 
-    /// The attachments of the commit that was sent: under which number each is held, and its blob.
-    var sentAttachments: [(number: HeldNumber?, blob: Blob)] {
+    /// The attachments of the commit that was sent: of which record each is, under which number it is held, if it is, and
+    /// its blob.
+    var sentAttachments: [(record: Name, number: HeldNumber?, blob: Blob)] {
         guard let sent, case .commit(let commit)? = try? sent.entry.body else { return [] }
-        return zip(sent.items.compactMap(\.heldContent), commit.blobs.dropFirst()).map { content, blob in
-            (attachment(of: content)?.number, blob)
+        let contents = sent.items.compactMap { item in item.heldContent.map { (item.record, $0) } }
+        return zip(contents, commit.blobs.dropFirst()).map { content, blob in
+            (content.0, attachment(of: content.1)?.number, blob)
         }
     }
 

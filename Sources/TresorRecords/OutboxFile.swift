@@ -86,12 +86,31 @@ extension OutboxFile {
     ///
     /// - Throws: ``TresorError/failed(_:)`` where the home has lost it.
     func piece(_ piece: UInt64, of number: HeldNumber) async throws(TresorError) -> [UInt8] {
+        guard let bytes = try await presentPiece(piece, of: number) else { throw .failed(.inputOutput) }
+        return bytes
+    }
+
+    private func presentPiece(_ piece: UInt64, of number: HeldNumber) async throws(TresorError) -> [UInt8]? {
         try await Cores.apart { () throws(TresorError) in
-            guard let bytes = try home.read(.unsent(tresor, number: number.value, piece: piece)) else {
-                throw .failed(.inputOutput)
-            }
-            return bytes
+            try home.read(.unsent(tresor, number: number.value, piece: piece))
         }
+    }
+
+    /// Whether the pieces of an attachment are there and are those of its blob. Reads all of them, and holds one.
+    ///
+    /// - Throws: the errors of the home.
+    func isWhole(_ blob: Blob, at number: HeldNumber) async throws(TresorError) -> Bool {
+        let hash = try BlobHash()
+        var byteCount: UInt64 = 0
+        var piece: UInt64 = 0
+        while byteCount < blob.size {
+            try Cancellation.check()
+            guard let bytes = try await presentPiece(piece, of: number), !bytes.isEmpty else { return false }
+            try hash.update(bytes.span)
+            byteCount += UInt64(bytes.count)
+            piece += 1
+        }
+        return try hash.finish() == blob
     }
 
     /// Reads a piece of a content.

@@ -141,6 +141,8 @@ public struct SyncReport: Hashable, Sendable {
     public internal(set) var unsent: [String] = []
     /// Why they could not be sent; `nil` where nothing stood against it. They stay in the home.
     public internal(set) var held: TresorError?
+    /// The record of whose unsent content the home has lost or altered a piece, so that nothing could be sent.
+    package internal(set) var damaged: String?
     /// The commits that everybody who can open them finds wrong, by number. They change nothing.
     public internal(set) var void: [UInt64] = []
     /// The commits whose packs are missing, with the error of each.
