@@ -13,7 +13,7 @@ package struct Outbox: Hashable, Sendable {
         let entry: Entry
         /// The sealed pack.
         let pack: [UInt8]
-        /// What the pack holds, by rising name.
+        /// The changes in the pack, by rising name.
         let items: [Item]
     }
 

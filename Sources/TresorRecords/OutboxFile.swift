@@ -121,7 +121,7 @@ extension OutboxFile {
         return try Outbox.openPiece(sealed, piece, of: number, in: tresor, as: session.identity)
     }
 
-    /// Gives back numbers whose contents no change names. Nothing is thrown: ``clean()`` finds what is left.
+    /// Gives back numbers whose contents no change names. Nothing is thrown: ``clean(atOnce:)`` finds what is left.
     func release(_ numbers: [HeldNumber]) async {
         guard !numbers.isEmpty else { return }
         try? await change { (outbox) throws(TresorError) in outbox.release(numbers) }

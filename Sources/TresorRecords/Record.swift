@@ -49,7 +49,7 @@ public struct Record: Hashable, Sendable {
     }
 }
 
-/// What is known of the size of a content without fetching it, in bytes.
+/// The size of a content as far as it is known without fetching it, in bytes.
 package enum ContentSize: Hashable, Sendable {
     /// So many.
     case exactly(Int)

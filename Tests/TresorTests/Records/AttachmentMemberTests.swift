@@ -14,7 +14,7 @@ import TresorTesting
     private typealias Scene = AttachmentScene
     private static let large = AttachmentScene.content(70_000)
 
-    /// What was frozen is sealed for its epoch. Once its place is taken, the attachment is made again for the new one.
+    /// A frozen commit has an attachment of its epoch. Once its place is taken, the attachment is made again for the new one.
     @Test func aRotationMakesTheAttachmentAgain() async throws {
         let scene = try await Scene()
         try await scene.theirs.put("scan", Self.large)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a home keeps of records: kept packs, and the outbox inside its seal (SPEC §8.5).
+/// The records in a home: kept packs, and the outbox inside its seal (SPEC §8.5).
 struct RecordHomeVectors: TestWriter {
     let file: VectorFile
 
