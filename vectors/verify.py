@@ -1295,8 +1295,8 @@ UNFINISHED, CONTENT, ATTACHMENT = 0, 1, 2
 
 
 def read_held(reader):
-    """What a row says: number, kind, until or size or (content, generation, blob, header), and its bytes."""
-    start, number, kind = reader.at, reader.u16(), reader.u8()
+    """What a row says: number, mark, kind, until or size or (content, generation, blob, header), and its bytes."""
+    start, number, mark, kind = reader.at, reader.u16(), reader.u64(), reader.u8()
     require(1 <= number <= 2046 and kind <= ATTACHMENT)
     if kind == UNFINISHED:
         what = reader.time()
@@ -1304,7 +1304,7 @@ def read_held(reader):
         what = reader.u64()
     else:
         what = (reader.u16(), reader.u32(), (reader.digest(), reader.u64()), read_header(reader))
-    return number, kind, what, reader.data[start:reader.at]
+    return number, mark, kind, what, reader.data[start:reader.at]
 
 
 def read_outbox(data):
@@ -1325,9 +1325,9 @@ def read_outbox(data):
     names = [item.record for changes in pending for item in changes]
     require(len(names) == len(set(names)))
     require(all(a[0] < b[0] for a, b in zip(held, held[1:])))
-    contents = {number for number, kind, _, _ in held if kind == CONTENT}
+    contents = {number for number, _, kind, _, _ in held if kind == CONTENT}
     named = [item.blob for changes in pending + ([sent[2]] if sent else []) for item in changes if item.kind == 2]
-    made = [what[0] for _, kind, what, _ in held if kind == ATTACHMENT]
+    made = [what[0] for _, _, kind, what, _ in held if kind == ATTACHMENT]
     for numbers in (named, made):
         require(len(numbers) == len(set(numbers)) and contents.issuperset(numbers))
     return sent, held, pending
@@ -1341,7 +1341,7 @@ def encode_outbox(sent, held, pending):
     if sent:
         head += opaque32(sent[0]) + opaque32(sent[1]) + encode(sent[2])
     if held:
-        head += u16(len(held)) + b"".join(row[3] for row in held)
+        head += u16(len(held)) + b"".join(row[-1] for row in held)
     return preamble(b"tresorG1") + head + b"".join(encode(changes) for changes in pending)
 
 
@@ -1389,8 +1389,8 @@ def open_outbox(identity, tresor, sealed):
     return read_outbox(open_from_home(identity, "tresor/v1/outbox-seal", sealed, tresor))
 
 
-def open_piece(identity, tresor, number, i, sealed):
-    return open_from_home(identity, "tresor/v1/outbox-seal", sealed, tresor + u16(number) + u64(i))
+def open_piece(identity, tresor, number, mark, i, sealed):
+    return open_from_home(identity, "tresor/v1/outbox-seal", sealed, tresor + u16(number) + u64(mark) + u64(i))
 
 
 def seal_marks(identity, marks):
@@ -4213,8 +4213,8 @@ def test_open_outbox(i, trace):
 def test_open_piece(i, trace):
     identity = identity_in(i)
     note(trace, home_key=identity.keys[-1].home_key)
-    number, place = number_in(i["number"]), number_in(i["place"])
-    return {"piece": open_piece(identity, i["tresor"], number, place, i["sealed piece"])}
+    number, mark, place = (number_in(i[name]) for name in ("number", "mark", "place"))
+    return {"piece": open_piece(identity, i["tresor"], number, mark, place, i["sealed piece"])}
 
 
 @operation("openWithPassword")
@@ -6022,10 +6022,11 @@ def live_attachments(run, command, anna, house, tresor, put_entry):
         sent, rows, pending = open_outbox(anna, tresor, (records / (name + ".unsent")).read_bytes())
         item = pending[0][0]
         same((sent, len(pending), item.record, item.type, item.kind), (None, 1, b"scan", b"image/png", 2), "outbox")
-        same([row[:3] for row in rows], [(item.blob, CONTENT, len(scan))], "held content")
+        same([(row[0], *row[2:4]) for row in rows], [(item.blob, CONTENT, len(scan))], "held content")
+        mark = rows[0][1]
         pieces = [(records / ("%s.u.%d.%d.unsent" % (name, item.blob, i))).read_bytes() for i in range(2)]
-        same(b"".join(open_piece(anna, tresor, item.blob, i, piece) for i, piece in enumerate(pieces)), scan, "content")
-        same(refusal(open_piece, anna, tresor, item.blob, 1, pieces[0]), "altered", "end of a piece in another's place")
+        same(b"".join(open_piece(anna, tresor, item.blob, mark, i, piece) for i, piece in enumerate(pieces)), scan, "content")
+        same(refusal(open_piece, anna, tresor, item.blob, mark, 1, pieces[0]), "altered", "end of a piece in another's place")
     run.check("a content in the outbox", held)
 
     def sent():

@@ -50,10 +50,9 @@ enum HomeOperations {
     }
 
     static func openPiece(_ input: VectorFields) throws -> VectorFields {
+        let number = HeldNumber(UInt16(clamping: try input.integer("number")), mark: try input.integer("mark"))
         let piece = try Outbox.openPiece(
-            input.bytes("sealed piece"), input.integer("place"), of: UInt16(clamping: input.integer("number")),
-            in: input.tresor(),
-            as: input.identity())
+            input.bytes("sealed piece"), input.integer("place"), of: number, in: input.tresor(), as: input.identity())
         return VectorFields().with("piece", piece)
     }
 

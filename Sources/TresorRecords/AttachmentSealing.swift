@@ -12,52 +12,103 @@ struct AttachmentSealing: Sendable {
 
     /// Seals the contents of the next commit that have no attachment which fits a state.
     ///
-    /// - Parameter keys: those of the state's current epoch.
+    /// - Parameters:
+    ///   - keys: those of the state's current epoch.
+    ///   - failing: becomes the record whose content the home has lost or altered.
     /// - Throws: the errors of the home; ``TresorError/usage(_:)`` once the session is locked; ``TresorError/cancelled``.
     ///   What was sealed by then stays.
-    func seal(in state: LogState, with keys: EpochKeys) async throws(TresorError) {
+    func seal(in state: LogState, with keys: EpochKeys, failing: inout Name?) async throws(TresorError) {
+        try await giveUpUnfit(for: state)
         let box = try await outbox.present()
         guard box.sent == nil else { return }
         for item in box.next() {
-            guard case .attachment(let content, let type) = item.content, let byteCount = box.byteCount(of: content),
-                box.attachment(of: content, in: state, by: session.identity) == nil
+            guard case .attachment(let place, let type) = item.content, let content = box.content(place),
+                box.attachment(of: place, in: state, by: session.identity) == nil
             else { continue }
             let number = try await outbox.reserve(isContent: false)
             do throws(TresorError) {
-                let source = HeldSource(outbox, content, byteCount: byteCount)
+                let source = HeldSource(outbox, content)
                 var watched = WatchedSource(source, for: session.identity, nil)
                 var sink = try HeldSink(outbox, number)
                 let stream = try await FileSealer.sealFile(
                     &watched, to: &sink, type: type, record: item.record, keys: keys, state: state,
                     author: session.identity, time: session.client.clock())
                 let made = HeldAttachment(
-                    content: content, generation: session.identity.generation, blob: try await sink.finish(),
+                    content: place, generation: session.identity.generation, blob: try await sink.finish(),
                     header: stream.header)
                 let author = session.identity
                 try await outbox.change { (outbox) throws(TresorError) in
-                    outbox.finish(made, as: number, in: state, by: author)
+                    outbox.finish(made, of: content, as: number, in: state, by: author)
                 }
             } catch {
                 await outbox.release([number])
                 // Another change may have taken the place of this one.
-                guard try await outbox.present().byteCount(of: content) == nil else { throw error }
+                guard try await outbox.present().content(place) != content else {
+                    if Self.isOfPieces(error) { failing = item.record }
+                    throw error
+                }
             }
         }
     }
 
+    /// Gives up the attachments that no commit behind a state may name: they may hold the numbers that others need.
+    private func giveUpUnfit(for state: LogState) async throws(TresorError) {
+        let (session, tresor) = (session, outbox.tresor)
+        let isAny = try await outbox.change { (outbox) throws(TresorError) in
+            let unfit = outbox.unfit(for: state, by: session.identity)
+            // A program that has seen more of the log made its attachments for that.
+            guard outbox.sent == nil, !unfit.isEmpty,
+                try session.client.archive.pinnedHead(of: tresor) == state.head
+            else { return false }
+            outbox.release(unfit)
+            return true
+        }
+        if isAny { await outbox.clean() }
+    }
+
     /// Puts the attachments of the commit that was sent, as far as the store lacks them.
     ///
-    /// - Parameter isAgain: whether to put all of them, because the store took no entry that names them.
-    /// - Throws: ``TresorError/failed(_:)`` where the home has lost one; the errors of the home and of the store. What
-    ///   was put by then stays.
-    func put(of sent: Outbox.Sent, again isAgain: Bool) async throws(TresorError) {
+    /// One of which the home has lost or altered a piece is given up: once the place of the commit is taken, another one
+    /// is made of its content.
+    ///
+    /// - Parameters:
+    ///   - isAgain: whether to put all of them, because the store took no entry that names them.
+    ///   - failing: becomes the record of one that the home has lost or altered.
+    /// - Throws: ``TresorError/failed(_:)`` where the home has lost or altered one that the store does not have; the errors
+    ///   of the home and of the store. What was put by then stays.
+    func put(of sent: Outbox.Sent, again isAgain: Bool, failing: inout Name?) async throws(TresorError) {
         let box = try await outbox.present()
         guard box.sent == sent else { return }
         let blobs = BlobReader(session.client.store, outbox.tresor)
-        for (number, blob) in box.sentAttachments {
-            guard let number else { throw .failed(.inputOutput) }
+        for (record, number, blob) in box.sentAttachments {
+            guard let number else {
+                if try await blobs.has(blob) { continue }
+                failing = record
+                throw .failed(.inputOutput)
+            }
             var parts = HeldParts(outbox, number)
-            try await blobs.put(blob, again: isAgain) { (part) async throws(TresorError) in try await parts.part(part) }
+            do throws(TresorError) {
+                try await blobs.put(blob, again: isAgain) { (part) async throws(TresorError) in
+                    try await parts.part(part)
+                }
+            } catch {
+                guard Self.isOfPieces(error), try await !outbox.isWhole(blob, at: number) else { throw error }
+                let isLost = try await outbox.change { (outbox) throws(TresorError) in
+                    // Another program may have found it in the log, and the pieces are gone for that.
+                    guard outbox.sent == sent else { return false }
+                    outbox.release([number])
+                    return true
+                }
+                guard isLost else { return }
+                if try await blobs.has(blob) { continue }
+                failing = record
+                throw error
+            }
         }
+    }
+
+    /// Whether an error may be that of a piece that the home has lost or altered.
+    private static func isOfPieces(_ error: TresorError) -> Bool {
+        error == .altered || error == .failed(.inputOutput)
     }
 }

@@ -4,10 +4,10 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// What a home holds in pieces for changes that are not sent yet, beside their outbox (SPEC §8.5): a content that is larger
-/// than a pack takes, or the attachment that was made of one.
+/// A row of an outbox for pieces that the home holds beside it (SPEC §8.5): those of a content that is larger than a pack
+/// takes, or of the attachment that was made of one.
 struct Held: Hashable, Sendable {
-    /// What the pieces are.
+    /// Whether the pieces are whole, and their use.
     enum Kind: Hashable, Sendable {
         /// Not whole. A program may be writing it until this time, in seconds since 1970; then it is deleted.
         case unfinished(until: UInt64)
@@ -25,29 +25,31 @@ struct Held: Hashable, Sendable {
     static let maximumByteCount: UInt64 = 1 << 39
     /// How long a program may write without saying so again, in seconds.
     static let patience: UInt64 = 600
+    /// How much later than another program's a program's clock may be set, in seconds.
+    static let clockTolerance: UInt64 = 60
     /// The size of the smallest one in an outbox in bytes.
-    static let leastByteCount = 2 + 1 + 8
+    static let leastByteCount = 2 + 8 + 1 + 8
 
     /// Its number in this outbox.
-    let number: UInt16
-    /// What its pieces are.
+    let number: HeldNumber
+    /// Whether its pieces are whole, and their use.
     let kind: Kind
 
     /// Whether a program may be writing it at a time. A time far in the future is that of a clock that was wrong.
     func isBeingWritten(at time: UInt64) -> Bool {
         guard case .unfinished(let until) = kind else { return false }
-        return until > time && until - time <= Self.patience
+        return until > time && until - time <= Self.patience + Self.clockTolerance
     }
 
-    init(number: UInt16, kind: Kind) {
+    init(number: HeldNumber, kind: Kind) {
         self.number = number
         self.kind = kind
     }
 
     /// - Throws: ``TresorError/altered``; ``TresorError/unsupported`` for an attachment of a later release.
     init(from decoder: inout ByteDecoder) throws(TresorError) {
-        number = try decoder.integer()
-        guard Self.numbers.contains(number) else { throw .altered }
+        number = HeldNumber(try decoder.integer(), mark: try decoder.integer())
+        guard Self.numbers.contains(number.value) else { throw .altered }
         switch try decoder.integer(UInt8.self) {
         case 0: kind = .unfinished(until: try decoder.time())
         case 1: kind = .content(byteCount: try decoder.integer())
@@ -57,7 +59,8 @@ struct Held: Hashable, Sendable {
     }
 
     func encode(into encoder: inout ByteEncoder) {
-        encoder.integer(number)
+        encoder.integer(number.value)
+        encoder.integer(number.mark)
         switch kind {
         case .unfinished(let until):
             encoder.integer(UInt8(0))
@@ -70,6 +73,16 @@ struct Held: Hashable, Sendable {
             attachment.encode(into: &encoder)
         }
     }
+}
+
+/// A number of an outbox, as somebody took it.
+package struct HeldNumber: Hashable, Sendable {
+    /// The number. It is taken again when it is free.
+    package let value: UInt16
+    /// Drawn at random each time the number is taken: a program that lost the number does not meddle with the next one's.
+    package let mark: UInt64
+
+    package init(_ value: UInt16, mark: UInt64) { (self.value, self.mark) = (value, mark) }
 }
 
 /// An attachment that was made of a content, and by whom.
@@ -113,7 +126,7 @@ struct HeldAttachment: Hashable, Sendable {
 /// A content that was taken into the home for a change that is made next.
 package struct HeldContent: Hashable, Sendable {
     /// Its number in the outbox.
-    let number: UInt16
+    let number: HeldNumber
     /// The number of its bytes.
     package let byteCount: UInt64
 }

@@ -7,24 +7,22 @@ import TresorCrypto
 /// A content that a home holds, from its beginning. It holds one piece.
 struct HeldSource: ContentSource {
     private let outbox: OutboxFile
-    private let number: UInt16
-    private let byteCount: UInt64
+    private let content: HeldContent
     private var piece: [UInt8] = []
     private var used = 0
     /// The number of bytes of the pieces that were read.
     private var readCount: UInt64 = 0
 
-    init(_ outbox: OutboxFile, _ number: UInt16, byteCount: UInt64) {
+    init(_ outbox: OutboxFile, _ content: HeldContent) {
         self.outbox = outbox
-        self.number = number
-        self.byteCount = byteCount
+        self.content = content
     }
 
     /// - Throws: the errors of ``OutboxFile/openedPiece(_:of:)``; ``TresorError/altered`` for a piece of another size.
     mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
         while output.freeCapacity > 0 {
             if used == piece.count {
-                guard readCount < byteCount else { return }
+                guard readCount < content.byteCount else { return }
                 piece = try await nextPiece()
                 used = 0
             }
@@ -35,8 +33,8 @@ struct HeldSource: ContentSource {
     }
 
     private mutating func nextPiece() async throws(TresorError) -> [UInt8] {
-        let next = try await outbox.openedPiece(readCount / UInt64(OutboxFile.pieceByteCount), of: number)
-        let expected = min(UInt64(OutboxFile.pieceByteCount), byteCount - readCount)
+        let next = try await outbox.openedPiece(readCount / UInt64(OutboxFile.pieceByteCount), of: content.number)
+        let expected = min(UInt64(OutboxFile.pieceByteCount), content.byteCount - readCount)
         guard UInt64(next.count) == expected else { throw .altered }
         readCount += UInt64(next.count)
         return next
@@ -46,12 +44,12 @@ struct HeldSource: ContentSource {
 /// Keeps an attachment in a home, under a number that was taken, and names it.
 struct HeldSink: ByteSink {
     private let outbox: OutboxFile
-    private let number: UInt16
+    private let number: HeldNumber
     private let hash: BlobHash
     private var piece: [UInt8] = []
     private var keptCount: UInt64 = 0
 
-    init(_ outbox: OutboxFile, _ number: UInt16) throws(TresorError) {
+    init(_ outbox: OutboxFile, _ number: HeldNumber) throws(TresorError) {
         self.outbox = outbox
         self.number = number
         hash = try BlobHash()
@@ -86,10 +84,10 @@ struct HeldSink: ByteSink {
 /// The parts of an attachment that a home holds, as a store wants them. It holds one piece.
 struct HeldParts {
     private let outbox: OutboxFile
-    private let number: UInt16
+    private let number: HeldNumber
     private var held: (piece: UInt64, bytes: [UInt8])?
 
-    init(_ outbox: OutboxFile, _ number: UInt16) {
+    init(_ outbox: OutboxFile, _ number: HeldNumber) {
         self.outbox = outbox
         self.number = number
     }

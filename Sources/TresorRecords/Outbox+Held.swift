@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// What an outbox holds in pieces (SPEC §8.5). A content is needed as long as a change names it, and an attachment as long
+/// The rows of an outbox for pieces (SPEC §8.5). A content is needed as long as a change names it, and an attachment as long
 /// as its content is.
 extension Outbox {
     /// Whether each number is held once, each change names a content of its own, and so does each attachment.
@@ -14,52 +14,60 @@ extension Outbox {
         for held in held {
             switch held.kind {
             case .unfinished: break
-            case .content: whole.insert(held.number)
+            case .content: whole.insert(held.number.value)
             case .attachment(let attachment): made.append(attachment.content)
             }
         }
-        return zip(held, held.dropFirst()).allSatisfy { $0.number < $1.number }
+        return zip(held, held.dropFirst()).allSatisfy { $0.number.value < $1.number.value }
             && [named, made].allSatisfy { Set($0).count == $0.count && whole.isSuperset(of: $0) }
     }
 
-    /// The size of a content; `nil` for a number under which no whole content is held.
-    func byteCount(of number: UInt16) -> UInt64? { if case .content(let count)? = self[number] { count } else { nil } }
+    /// The content that an item names by a number; `nil` where no whole content is held under it.
+    func content(_ number: UInt16) -> HeldContent? {
+        guard let held = held.first(where: { $0.number.value == number }), case .content(let byteCount) = held.kind
+        else { return nil }
+        return HeldContent(number: held.number, byteCount: byteCount)
+    }
 
-    /// What no change needs at a time, and nobody may be writing: its pieces are to be deleted.
-    func unneeded(at time: UInt64) -> [UInt16] {
+    /// The numbers that no change needs at a time, and under which nobody may be writing.
+    func unneeded(at time: UInt64) -> [HeldNumber] {
         let named = contents
         return held.filter { held in
             switch held.kind {
             case .unfinished: !held.isBeingWritten(at: time)
-            case .content: !named.contains(held.number)
+            case .content: !named.contains(held.number.value)
             case .attachment(let attachment): !named.contains(attachment.content)
             }
         }.map(\.number)
     }
 
-    /// Takes a number for what will be written next.
+    /// Takes the least free number for pieces that are written next.
     ///
-    /// - Parameter isContent: whether it is a content, of which there is a limit.
+    /// - Parameters:
+    ///   - isContent: whether they are those of a content, of which there is a limit.
+    ///   - mark: drawn at random for this.
     /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` for one content too many; ``TresorError/busy`` while
     ///   others write as many as there may be.
-    mutating func reserve(isContent: Bool, at time: UInt64) throws(TresorError) -> UInt16 {
-        let contentCount = held.count { if case .content = $0.kind { true } else { false } }
+    mutating func reserve(
+        isContent: Bool, at time: UInt64, mark: UInt64
+    ) throws(TresorError) -> HeldNumber {
         guard !isContent || contentCount < Held.maximumContentCount else { throw .usage(.contentTooLong) }
         var number = Held.numbers.lowerBound
-        for held in held where held.number == number { number += 1 }
+        for held in held where held.number.value == number { number += 1 }
         guard Held.numbers.contains(number) else { throw .busy }
-        self[number] = .unfinished(until: time + Held.patience)
-        return number
+        let taken = HeldNumber(number, mark: mark)
+        self[taken] = .unfinished(until: time + Held.patience)
+        return taken
     }
 
     /// Whether a program that has taken a number may still write under it.
-    func isReserved(_ number: UInt16) -> Bool {
+    func isReserved(_ number: HeldNumber) -> Bool {
         guard case .unfinished(let until)? = self[number] else { return false }
         return until > 0
     }
 
-    /// Says that what a program has taken is still being written, if it said so long ago.
-    mutating func renew(_ numbers: [UInt16], at time: UInt64) {
+    /// Says that a program still writes under numbers that it took, if it said so long ago.
+    mutating func renew(_ numbers: [HeldNumber], at time: UInt64) {
         let isRecent = (time + Held.patience / 2)...(time + Held.patience)
         for number in numbers {
             guard case .unfinished(let until)? = self[number], until > 0, !isRecent.contains(until) else { continue }
@@ -67,19 +75,29 @@ extension Outbox {
         }
     }
 
+    /// The number of whole contents.
+    private var contentCount: Int { held.count { if case .content = $0.kind { true } else { false } } }
+
     /// A content is whole. The change that names it comes in the same writing.
     ///
-    /// - Throws: ``TresorError/busy`` where another program took it away.
+    /// - Throws: ``TresorError/busy`` where another program took it away; ``TresorError/usage(_:)`` with `contentTooLong`
+    ///   for one content too many: others were made whole since it took its number.
     mutating func finish(_ content: HeldContent) throws(TresorError) {
         guard isReserved(content.number) else { throw .busy }
+        guard contentCount < Held.maximumContentCount else { throw .usage(.contentTooLong) }
         self[content.number] = .content(byteCount: content.byteCount)
     }
 
     /// An attachment is whole. It takes the place of an earlier one of its content, unless its content is not pending any
     /// more, or has one that fits by now.
-    mutating func finish(_ attachment: HeldAttachment, as number: UInt16, in state: LogState, by author: Identity) {
+    mutating func finish(
+        _ attachment: HeldAttachment, of content: HeldContent, as number: HeldNumber, in state: LogState,
+        by author: Identity
+    ) {
         guard isReserved(number) else { return }
-        let isPending = pending.joined().contains { $0.heldContent == attachment.content }
+        let isPending =
+            self.content(attachment.content) == content
+            && pending.joined().contains { $0.heldContent == attachment.content }
         guard isPending, self.attachment(of: attachment.content, in: state, by: author) == nil else {
             return release([number])
         }
@@ -88,23 +106,33 @@ extension Outbox {
     }
 
     /// Nobody needs these any more, and no program writes them further. What a change names stays.
-    mutating func release(_ numbers: [UInt16]) {
+    mutating func release(_ numbers: [HeldNumber]) {
         let named = contents
-        for number in numbers where self[number] != nil && !named.contains(number) {
-            if let made = attachment(of: number) { self[made.number] = .unfinished(until: 0) }
+        for number in numbers where self[number] != nil && !named.contains(number.value) {
+            if let made = attachment(of: number.value) { self[made.number] = .unfinished(until: 0) }
             self[number] = .unfinished(until: 0)
         }
     }
 
+    /// The least number whose pieces may be deleted, because no program goes on under it; `nil` for none.
+    var givenUp: HeldNumber? { held.first { $0.kind == .unfinished(until: 0) }?.number }
+
     /// Nothing of it is left.
-    mutating func forget(_ number: UInt16) {
+    mutating func forget(_ number: HeldNumber) {
         release([number])
         self[number] = nil
     }
 
     /// The numbers of the attachments.
-    var attachments: [UInt16] {
+    var attachments: [HeldNumber] {
         held.compactMap { held in if case .attachment = held.kind { held.number } else { nil } }
+    }
+
+    /// The numbers of the attachments that no commit of an author behind a state may name.
+    func unfit(for state: LogState, by author: Identity) -> [HeldNumber] {
+        held.compactMap { held in
+            if case .attachment(let made) = held.kind, !made.fits(state, by: author) { held.number } else { nil }
+        }
     }
 
     /// The attachment that a commit behind a state may name for a content; `nil` for none.
@@ -114,18 +142,20 @@ extension Outbox {
     }
 
     /// The attachment that was made of a content, and its number; `nil` for none.
-    func attachment(of content: UInt16) -> (number: UInt16, attachment: HeldAttachment)? {
+    func attachment(of content: UInt16) -> (number: HeldNumber, attachment: HeldAttachment)? {
         for held in held {
             if case .attachment(let made) = held.kind, made.content == content { return (held.number, made) }
         }
         return nil
     }
 
-    /// The attachments of the commit that was sent: under which number each is held, and its blob.
-    var sentAttachments: [(number: UInt16?, blob: Blob)] {
+    /// The attachments of the commit that was sent: of which record each is, under which number it is held, if it is, and
+    /// its blob.
+    var sentAttachments: [(record: Name, number: HeldNumber?, blob: Blob)] {
         guard let sent, case .commit(let commit)? = try? sent.entry.body else { return [] }
-        return zip(sent.items.compactMap(\.heldContent), commit.blobs.dropFirst()).map { content, blob in
-            (attachment(of: content)?.number, blob)
+        let contents = sent.items.compactMap { item in item.heldContent.map { (item.record, $0) } }
+        return zip(contents, commit.blobs.dropFirst()).map { content, blob in
+            (content.0, attachment(of: content.1)?.number, blob)
         }
     }
 

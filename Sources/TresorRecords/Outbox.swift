@@ -13,7 +13,7 @@ package struct Outbox: Hashable, Sendable {
         let entry: Entry
         /// The sealed pack.
         let pack: [UInt8]
-        /// What the pack holds, by rising name.
+        /// The changes in the pack, by rising name.
         let items: [Item]
     }
 
@@ -25,8 +25,8 @@ package struct Outbox: Hashable, Sendable {
     /// Sets of changes, in the order in which they were made. A set happens wholly or not at all, and a record is in one
     /// of them at most.
     private(set) var pending: [[Item]] = []
-    /// What lies beside the outbox in pieces, by rising number. In a change, the place of an attachment is the number of
-    /// its content here.
+    /// The rows of the pieces that lie beside the outbox, by rising number. In a change, the place of an attachment is the
+    /// number of its content here.
     private(set) var held: [Held] = []
 
     /// Begins with nothing.
@@ -35,13 +35,14 @@ package struct Outbox: Hashable, Sendable {
     /// Whether there is nothing to send. Something may still be held that nobody needs any more.
     var isEmpty: Bool { sent == nil && pending.isEmpty }
 
-    /// What is held under a number; `nil` for nothing.
-    subscript(_ number: UInt16) -> Held.Kind? {
+    /// The use of a number; `nil` for none, and for a number that somebody else took since.
+    subscript(_ number: HeldNumber) -> Held.Kind? {
         get { held.first { $0.number == number }?.kind }
         set {
             held.removeAll { $0.number == number }
             guard let newValue else { return }
-            held.insert(Held(number: number, kind: newValue), at: held.partitioningIndex { $0.number > number })
+            let place = held.partitioningIndex { $0.number.value > number.value }
+            held.insert(Held(number: number, kind: newValue), at: place)
         }
     }
 
@@ -198,23 +199,23 @@ package struct Outbox: Hashable, Sendable {
     /// - Parameters:
     ///   - sealed: what the home has at this place.
     ///   - piece: the place, from 0.
-    ///   - number: that of the content.
+    ///   - number: that of the content, as it was taken.
     /// - Throws: ``TresorError/altered`` for a piece that no generation of this identity sealed for this place.
     package static func openPiece(
-        _ sealed: [UInt8], _ piece: UInt64, of number: UInt16, in tresor: TresorID, as identity: Identity
+        _ sealed: [UInt8], _ piece: UInt64, of number: HeldNumber, in tresor: TresorID, as identity: Identity
     ) throws(TresorError) -> [UInt8] {
         try identity.openFromHome(sealed, .outboxSeal, of: tresor, at: place(of: piece, of: number))
     }
 
     /// Seals a piece of a content for its place.
     static func sealPiece(
-        _ plain: [UInt8], _ piece: UInt64, of number: UInt16, in tresor: TresorID, as identity: Identity
+        _ plain: [UInt8], _ piece: UInt64, of number: HeldNumber, in tresor: TresorID, as identity: Identity
     ) throws(TresorError) -> [UInt8] {
         try identity.sealForHome(plain, .outboxSeal, of: tresor, at: place(of: piece, of: number))
     }
 
-    private static func place(of piece: UInt64, of number: UInt16) -> [UInt8] {
-        bigEndianBytes(number) + bigEndianBytes(piece)
+    private static func place(of piece: UInt64, of number: HeldNumber) -> [UInt8] {
+        bigEndianBytes(number.value) + bigEndianBytes(number.mark) + bigEndianBytes(piece)
     }
 
     private static func set(_ decoder: inout ByteDecoder) throws(TresorError) -> [Item] {

@@ -8,9 +8,6 @@ import TresorCrypto
 struct OutboxFile: Sendable {
     /// The size of each piece but the last in bytes, before it is sealed for the home: 1 MiB.
     static let pieceByteCount = 1 << 20
-    /// The most pieces that are deleted before others get the home.
-    private static let deletedAtOnce: UInt64 = 64
-
     let session: Session
     let tresor: TresorID
 
@@ -53,13 +50,13 @@ struct OutboxFile: Sendable {
 
 /// The pieces.
 extension OutboxFile {
-    /// Takes a number for what will be written next.
+    /// Takes a number for pieces that are written next.
     ///
-    /// - Throws: the errors of ``Outbox/reserve(isContent:at:)`` and of the home.
-    func reserve(isContent: Bool) async throws(TresorError) -> UInt16 {
-        let now = session.client.clock()
-        return try await change { (outbox) throws(TresorError) in
-            try outbox.reserve(isContent: isContent, at: now)
+    /// - Throws: the errors of ``Outbox/reserve(isContent:at:mark:)`` and of the home.
+    func reserve(isContent: Bool) async throws(TresorError) -> HeldNumber {
+        try await change { (outbox) throws(TresorError) in
+            var random = ByteDecoder(try randomBytes(8))
+            return try outbox.reserve(isContent: isContent, at: session.client.clock(), mark: try random.integer())
         }
     }
 
@@ -68,19 +65,18 @@ extension OutboxFile {
     /// - Parameter others: numbers whose contents wait for this one.
     /// - Throws: ``TresorError/busy`` where another program took the number away; the errors of the home.
     func keep(
-        _ bytes: [UInt8], asPiece piece: UInt64, of number: UInt16, besides others: [UInt16] = []
+        _ bytes: [UInt8], asPiece piece: UInt64, of number: HeldNumber, besides others: [HeldNumber] = []
     ) async throws(TresorError) {
-        let now = session.client.clock()
         try await change { (outbox) throws(TresorError) in
             guard outbox.isReserved(number) else { throw .busy }
-            outbox.renew(others + [number], at: now)
-            try home.replace(.unsent(tresor, number: number, piece: piece), with: bytes)
+            outbox.renew(others + [number], at: session.client.clock())
+            try home.replace(.unsent(tresor, number: number.value, piece: piece), with: bytes)
         }
     }
 
     /// Keeps a piece of a content likewise, sealed for this identity alone.
     func keepSealed(
-        _ plain: [UInt8], asPiece piece: UInt64, of number: UInt16, besides others: [UInt16]
+        _ plain: [UInt8], asPiece piece: UInt64, of number: HeldNumber, besides others: [HeldNumber]
     ) async throws(TresorError) {
         let sealed = try Outbox.sealPiece(plain, piece, of: number, in: tresor, as: session.identity)
         try await keep(sealed, asPiece: piece, of: number, besides: others)
@@ -89,47 +85,71 @@ extension OutboxFile {
     /// Reads a piece of an attachment.
     ///
     /// - Throws: ``TresorError/failed(_:)`` where the home has lost it.
-    func piece(_ piece: UInt64, of number: UInt16) async throws(TresorError) -> [UInt8] {
+    func piece(_ piece: UInt64, of number: HeldNumber) async throws(TresorError) -> [UInt8] {
+        guard let bytes = try await presentPiece(piece, of: number) else { throw .failed(.inputOutput) }
+        return bytes
+    }
+
+    private func presentPiece(_ piece: UInt64, of number: HeldNumber) async throws(TresorError) -> [UInt8]? {
         try await Cores.apart { () throws(TresorError) in
-            guard let bytes = try home.read(.unsent(tresor, number: number, piece: piece)) else {
-                throw .failed(.inputOutput)
-            }
-            return bytes
+            try home.read(.unsent(tresor, number: number.value, piece: piece))
         }
+    }
+
+    /// Whether the pieces of an attachment are there and are those of its blob. Reads all of them, and holds one.
+    ///
+    /// - Throws: the errors of the home.
+    func isWhole(_ blob: Blob, at number: HeldNumber) async throws(TresorError) -> Bool {
+        let hash = try BlobHash()
+        var byteCount: UInt64 = 0
+        var piece: UInt64 = 0
+        while byteCount < blob.size {
+            try Cancellation.check()
+            guard let bytes = try await presentPiece(piece, of: number), !bytes.isEmpty else { return false }
+            try hash.update(bytes.span)
+            byteCount += UInt64(bytes.count)
+            piece += 1
+        }
+        return try hash.finish() == blob
     }
 
     /// Reads a piece of a content.
     ///
     /// - Throws: the errors of ``piece(_:of:)`` and of ``Outbox/openPiece(_:_:of:in:as:)``.
-    func openedPiece(_ piece: UInt64, of number: UInt16) async throws(TresorError) -> [UInt8] {
+    func openedPiece(_ piece: UInt64, of number: HeldNumber) async throws(TresorError) -> [UInt8] {
         let sealed = try await self.piece(piece, of: number)
         return try Outbox.openPiece(sealed, piece, of: number, in: tresor, as: session.identity)
     }
 
-    /// Gives back numbers whose contents no change names. Nothing is thrown: ``clean()`` finds what is left.
-    func release(_ numbers: [UInt16]) async {
+    /// Gives back numbers whose contents no change names. Nothing is thrown: ``clean(atOnce:)`` finds what is left.
+    func release(_ numbers: [HeldNumber]) async {
         guard !numbers.isEmpty else { return }
         try? await change { (outbox) throws(TresorError) in outbox.release(numbers) }
         await clean()
     }
 
-    /// Deletes what nobody needs, a few pieces at a time. What cannot be deleted now, the next call finds.
-    func clean() async {
-        let now = session.client.clock()
-        guard let box = try? await present(), !box.unneeded(at: now).isEmpty else { return }
-        while (try? await cleanSome(at: now)) == true {}
+    /// Deletes the pieces that nobody needs, a few at a time. What cannot be deleted now, the next call finds.
+    ///
+    /// - Parameter count: the most pieces that are deleted before others get the home.
+    func clean(atOnce count: UInt64 = 64) async {
+        guard let box = try? await present(), !box.unneeded(at: session.client.clock()).isEmpty else { return }
+        while (try? await cleanSome(count)) == true {}
     }
 
-    /// - Returns: whether there was anything to delete.
-    private func cleanSome(at now: UInt64) async throws(TresorError) -> Bool {
+    /// - Returns: whether there was anything to do.
+    private func cleanSome(_ most: UInt64) async throws(TresorError) -> Bool {
         try await change { (outbox) throws(TresorError) in
-            guard let number = outbox.unneeded(at: now).first else { return false }
-            let count = try pieceCount(of: number)
+            // This is written before the first piece goes: a program that is slow writes none behind a gap.
+            let unneeded = outbox.unneeded(at: session.client.clock()).filter { outbox[$0] != .unfinished(until: 0) }
+            outbox.release(unneeded)
+            guard unneeded.isEmpty else { return true }
+            guard let number = outbox.givenUp else { return false }
+            let count = try pieceCount(of: number.value)
             // The last one first: an interruption leaves none behind a gap.
-            for piece in (count - min(count, Self.deletedAtOnce)..<count).reversed() {
-                try home.delete(.unsent(tresor, number: number, piece: piece))
+            for piece in (count - min(count, most)..<count).reversed() {
+                try home.delete(.unsent(tresor, number: number.value, piece: piece))
             }
-            if count <= Self.deletedAtOnce { outbox.forget(number) }
+            if count <= most { outbox.forget(number) }
             return true
         }
     }

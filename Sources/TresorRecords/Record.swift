@@ -31,7 +31,7 @@ public struct Record: Hashable, Sendable {
     /// The place of a content that is too large for a pack.
     enum Place: Hashable, Sendable {
         /// In the home, for a change that is not sent yet.
-        case held(Item, byteCount: UInt64)
+        case held(Item, HeldContent)
         /// In the store.
         case attachment(Attachment)
     }
@@ -42,14 +42,14 @@ public struct Record: Hashable, Sendable {
     fileprivate var size: ContentSize {
         if let content { return .exactly(content.count) }
         return switch place {
-        case .held(_, let byteCount)?: .exactly(Int(clamping: byteCount))
+        case .held(_, let content)?: .exactly(Int(clamping: content.byteCount))
         case .attachment(let attachment)?: .atMost(attachment.mostByteCount)
         case nil: .exactly(0)
         }
     }
 }
 
-/// What is known of the size of a content without fetching it, in bytes.
+/// The size of a content as far as it is known without fetching it, in bytes.
 package enum ContentSize: Hashable, Sendable {
     /// So many.
     case exactly(Int)
@@ -141,6 +141,8 @@ public struct SyncReport: Hashable, Sendable {
     public internal(set) var unsent: [String] = []
     /// Why they could not be sent; `nil` where nothing stood against it. They stay in the home.
     public internal(set) var held: TresorError?
+    /// The record of whose unsent content the home has lost or altered a piece, so that nothing could be sent.
+    package internal(set) var damaged: String?
     /// The commits that everybody who can open them finds wrong, by number. They change nothing.
     public internal(set) var void: [UInt64] = []
     /// The commits whose packs are missing, with the error of each.

@@ -57,13 +57,14 @@ struct RecordSync: Sendable {
             let box = try await outbox.present()
             report.unsent = box.records.map(\.text)
             guard sending, !box.isEmpty else { return report }
+            var failing: Name?
             do throws(TresorError) {
                 guard failures < Self.attemptCount else { throw .busy }
                 failures += 1
                 let sent: Outbox.Sent?
-                if let waiting = box.sent { sent = waiting } else { sent = try await freeze() }
+                if let waiting = box.sent { sent = waiting } else { sent = try await freeze(&failing) }
                 // Where it was sent just now and its place is free, the store lacks an attachment.
-                if let sent { try await send(sent, in: state, isAgain: sent == last) }
+                if let sent { try await send(sent, in: state, isAgain: sent == last, &failing) }
                 last = sent
             } catch {
                 switch error {
@@ -72,6 +73,7 @@ struct RecordSync: Sendable {
                 }
                 if error == .noAccess, (try? await isOut()) == true { continue }
                 report.held = error
+                report.damaged = failing?.text
                 report.unsent = try await outbox.present().records.map(\.text)
                 return report
             }
@@ -130,11 +132,12 @@ struct RecordSync: Sendable {
 
     /// Seals pending changes for the end of the log, and keeps the commit durably before it is sent (step 5).
     ///
+    /// - Parameter failing: becomes the record whose content the home has lost or altered.
     /// - Returns: the commit; `nil` where another program was faster: it sent the changes, or saw more of the log.
-    private func freeze() async throws(TresorError) -> Outbox.Sent? {
+    private func freeze(_ failing: inout Name?) async throws(TresorError) -> Outbox.Sent? {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        try await AttachmentSealing(outbox: outbox).seal(in: state, with: keys)
+        try await AttachmentSealing(outbox: outbox).seal(in: state, with: keys, failing: &failing)
         let (identity, time) = (session.identity, client.clock())
         return try await outbox.change { (outbox) throws(TresorError) in
             if let sent = outbox.sent { return sent }
@@ -163,8 +166,12 @@ struct RecordSync: Sendable {
 
     /// Sends the commit as it was kept, its attachments first, and finds out whether it is in the log (step 6).
     ///
-    /// - Parameter isAgain: whether to put the attachments again, whatever the store seems to have.
-    private func send(_ sent: Outbox.Sent, in state: LogState, isAgain: Bool) async throws(TresorError) {
+    /// - Parameters:
+    ///   - isAgain: whether to put the attachments again, whatever the store seems to have.
+    ///   - failing: becomes the record whose attachment the home has lost or altered.
+    private func send(
+        _ sent: Outbox.Sent, in state: LogState, isAgain: Bool, _ failing: inout Name?
+    ) async throws(TresorError) {
         let writer = LogWriter(session: session)
         var state = state
         // The log may have grown by an act of this person before the commit was made.
@@ -174,7 +181,7 @@ struct RecordSync: Sendable {
             return
         }
         guard case .commit(let commit) = try sent.entry.body else { throw .altered }
-        try await AttachmentSealing(outbox: outbox).put(of: sent, again: isAgain)
+        try await AttachmentSealing(outbox: outbox).put(of: sent, again: isAgain, failing: &failing)
         let blobs = commit.blobs.enumerated().map { place, blob in
             StoredBlob(hash: blob.hash, size: blob.size, bytes: place == 0 ? sent.pack : nil)
         }

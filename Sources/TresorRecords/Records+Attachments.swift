@@ -45,7 +45,7 @@ extension Records {
             held.append(new)
             content = new
         }
-        return try change.itemContent(content?.number ?? 0)
+        return try change.itemContent(content?.number.value ?? 0)
     }
 
     /// Takes a content into the home while it is read, for a change that is made next. The home deletes it if there is
@@ -86,14 +86,14 @@ extension Records {
         }
     }
 
-    /// What a list says of a change that is not sent yet.
+    /// The row of a list for a change that is not sent yet.
     func summary(of item: Item, in outbox: Outbox) -> RecordSummary {
         let (type, byteCount): (Name, Int)
         switch item.content {
         case .deleted: (type, byteCount) = (.empty, 0)
         case .bytes(let bytes, let said): (type, byteCount) = (said, bytes.count)
         case .attachment(let number, let said):
-            (type, byteCount) = (said, Int(clamping: outbox.byteCount(of: number) ?? 0))
+            (type, byteCount) = (said, Int(clamping: outbox.content(number)?.byteCount ?? 0))
         }
         return RecordSummary(
             name: item.record.text, revision: nil, author: session.user, status: .current, isVerified: true,
@@ -134,19 +134,19 @@ extension Records {
     ) async throws(TresorError) -> Int {
         switch record.place {
         case nil: throw .usage(.outOfBounds)
-        case .held(let item, let byteCount)?:
-            return try await read(item, byteCount, to: &sink, progress)
+        case .held(let item, let content)?:
+            return try await read(item, content, to: &sink, progress)
         case .attachment(let attachment)?:
             return try await fetch(attachment, to: &sink, progress)
         }
     }
 
     private func read(
-        _ item: Item, _ byteCount: UInt64, to sink: inout some ByteSink, _ progress: WorkDone.Report?
+        _ item: Item, _ content: HeldContent, to sink: inout some ByteSink, _ progress: WorkDone.Report?
     ) async throws(TresorError) -> Int {
-        guard let number = item.heldContent else { throw .usage(.outOfBounds) }
-        var source = HeldSource(outbox, number, byteCount: byteCount)
-        var watched = WatchedSink(sink, for: session.identity, of: Int(clamping: byteCount), progress)
+        let byteCount = Int(clamping: content.byteCount)
+        var source = HeldSource(outbox, content)
+        var watched = WatchedSink(sink, for: session.identity, of: byteCount, progress)
         defer { sink = watched.base }
         var failure: TresorError?
         do throws(TresorError) {
@@ -160,10 +160,11 @@ extension Records {
             failure = error
         }
         // Another program may have deleted the pieces by then, and written others under their number.
-        let present = try await outbox.present().item(of: item.record)
-        guard present?.content == item.content, present?.time == item.time else { throw .busy }
+        let present = try await outbox.present()
+        guard present.item(of: item.record)?.content == item.content, present.content(content.number.value) == content
+        else { throw .busy }
         if let failure { throw failure }
-        return Int(clamping: byteCount)
+        return byteCount
     }
 
     private func fetch(

@@ -317,8 +317,8 @@ extension Records {
             (content, type) = (nil, said)
             if let entry = revision.flatMap({ view.commits[$0] }), let attachment = Attachment(of: item, in: entry) {
                 place = .attachment(attachment)
-            } else if revision == nil, let byteCount = outbox.byteCount(of: number) {
-                place = .held(item, byteCount: byteCount)
+            } else if revision == nil, let content = outbox.content(number) {
+                place = .held(item, content)
             } else {
                 throw .altered
             }

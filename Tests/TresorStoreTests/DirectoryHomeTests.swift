@@ -77,7 +77,7 @@ import TresorCrypto
         #expect(Self.objects.filter(\.isSecret) == Self.secrets)
     }
 
-    /// What nobody else may read.
+    /// The objects that nobody else may read.
     static let secrets: [HomeObject] = [
         .identity, .names, .marks, .deviceShare, .outbox(tresor(1)), .unsent(tresor(1), number: 1, piece: 0),
         .unsent(tresor(1), number: 1, piece: 1), .unsent(tresor(1), number: 11, piece: 0),

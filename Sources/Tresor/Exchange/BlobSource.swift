@@ -11,9 +11,13 @@ package struct BlobSource: SealedSource {
     private let parts: BlobParts
 
     /// Asks nothing yet.
-    package init(_ blob: Blob, in store: any Store, of tresor: TresorID) throws(TresorError) {
+    ///
+    /// - Parameter cores: the number of cores that open the blob: so many read at different places.
+    package init(
+        _ blob: Blob, in store: any Store, of tresor: TresorID, cores: Int = Cores.count
+    ) throws(TresorError) {
         byteCount = Int(clamping: blob.size)
-        parts = try BlobParts(blob, store, tresor)
+        parts = try BlobParts(blob, store, tresor, cores: cores)
     }
 
     /// Fills `output` with the bytes from `offset` on.
@@ -45,12 +49,11 @@ package struct BlobSource: SealedSource {
 private actor BlobParts {
     private typealias Answer = Result<[UInt8], TresorError>
 
-    /// The most parts that are held: 4 MiB.
-    private static let heldCount = 16
-
     private let blob: Blob
     private let store: any Store
     private let tresor: TresorID
+    /// The most parts that are held: two for each buffer of the pipeline that opens them, and 4 MiB at least.
+    private let heldCount: Int
     /// The hash of all parts before ``next``.
     private let hash: BlobHash
     private var next: UInt32 = 0
@@ -60,8 +63,9 @@ private actor BlobParts {
     private var coming: [UInt32: Task<Answer, Never>] = [:]
     private(set) var failure: TresorError?
 
-    init(_ blob: Blob, _ store: any Store, _ tresor: TresorID) throws(TresorError) {
+    init(_ blob: Blob, _ store: any Store, _ tresor: TresorID, cores: Int) throws(TresorError) {
         self.blob = blob
+        heldCount = max(16, 2 * (cores + 2))
         self.store = store
         self.tresor = tresor
         hash = try BlobHash()
@@ -107,7 +111,7 @@ private actor BlobParts {
             next += 1
         }
         // What was hashed goes first, and what is far ahead before what is needed next.
-        if held.count > Self.heldCount, let end = held.keys.filter({ $0 < next }).min() ?? held.keys.max() {
+        if held.count > heldCount, let end = held.keys.filter({ $0 < next }).min() ?? held.keys.max() {
             held[end] = nil
         }
     }

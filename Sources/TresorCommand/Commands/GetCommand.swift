@@ -179,6 +179,8 @@ struct GetCommand: SurfaceCommand {
         case .store(.withheld):
             CommandFailure(
                 of: error, "the store does not have the content of \(name): anyone who has it can put it again")
+        case .altered where record.revision == nil, .failed(.inputOutput) where record.revision == nil:
+            CommandFailure(damaged: record.name, error)
         case .altered: CommandFailure(of: error, "the content of \(name) is not what the log calls for")
         default: CommandFailure(error)
         }

@@ -174,17 +174,17 @@ struct PutCommand: InputsCommand {
 
     /// Sends the change. If that fails, the message says that the change stays.
     private func send(_ records: Records, _ title: String) async throws -> SyncReport {
-        let held: TresorError
+        let held: CommandFailure
         do throws(TresorError) {
             let report = try await records.sync()
             guard let error = report.held else { return report }
-            held = error
+            held = CommandFailure(sending: report, error)
         } catch {
-            held = error
+            held = CommandFailure(error)
         }
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
-        throw stays(CommandFailure(held), title)
+        throw stays(held, title)
     }
 
     private func stays(_ failure: CommandFailure, _ title: String) -> CommandFailure {

@@ -212,7 +212,8 @@ struct SyncCommand: SurfaceCommand {
             // The next sync finds out what became of it.
             Surroundings.current.obstacle.note(mayBeDone: false)
             workplace.output.say(
-                "\(title): nothing was sent, and the changes stay in your home: \(CommandFailure(held).message)")
+                "\(title): nothing was sent, and the changes stay in your home: "
+                    + CommandFailure(sending: report, held).message)
         }
         if options.json {
             do throws(CommandFailure) {

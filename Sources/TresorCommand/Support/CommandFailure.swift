@@ -3,6 +3,7 @@
 import Synchronization
 import Tresor
 import TresorCrypto
+import TresorRecords
 import TresorRemote
 
 /// The failure of a command, as told to a person or a script.
@@ -50,6 +51,16 @@ struct CommandFailure: Error, Sendable {
         case nil, .certificate(.authority): true
         default: false
         }
+    }
+
+    /// The failure to send changes of records.
+    init(sending report: SyncReport, _ error: TresorError) {
+        if let record = report.damaged { self.init(damaged: record, error) } else { self.init(error) }
+    }
+
+    /// The failure to read a content of a record that is not sent yet: the home has lost or altered a piece of it.
+    init(damaged record: String, _ error: TresorError) {
+        self.init(of: error, "the home cannot read the unsent content of \(DisplayText.quoted(record)): put it again")
     }
 
     static func usage(_ message: String, hints: [String] = []) -> CommandFailure {

@@ -76,7 +76,7 @@ import TresorTesting
             asked.count("\(part)")
             return asked.counts["\(part)"] == 1 ? bytes : bytes.map { flipped($0, 80) }
         }
-        let source = try BlobSource(blob, in: scene.store, of: scene.tresor)
+        let source = try BlobSource(blob, in: scene.store, of: scene.tresor, cores: 1)
         let start = try await source.bytes(0..<100)
         for part in 1..<Int(blob.partCount) {
             let offset = part * StoredBlob.partByteCount
@@ -87,6 +87,27 @@ import TresorTesting
         // More parts came than are held, so the first one is asked for again.
         #expect(await failure { _ = try await source.bytes(0..<100) } == .altered)
         #expect(asked.counts["0"] == 2 && start.starts(with: Array("tresorF1".utf8)))
+    }
+
+    /// Many cores read at as many places, and no part is asked for twice.
+    @Test func manyCoresAskForEachPartOnce() async throws {
+        let scene = try await Scene()
+        try await scene.records.put("scan", Scene.content(10 << 20))
+        _ = try await scene.records.sync()
+        let blob = try #require(try await scene.newest().last)
+        let asked = CallCounts()
+        scene.evil.showParts { _, part, bytes in
+            asked.count("\(part)")
+            return bytes
+        }
+        let source = try BlobSource(blob, in: scene.store, of: scene.tresor, cores: 20)
+        for _ in 0..<2 {
+            for part in (0..<Int(blob.partCount)).reversed() {
+                let offset = part * StoredBlob.partByteCount
+                _ = try await source.bytes(offset..<(offset + 1))
+            }
+        }
+        #expect(asked.counts.count > 40 && asked.counts.values.allSatisfy { $0 == 1 })
     }
 
     /// A140, A150: a member commits an attachment that is not what the item says. The table stays; its content is refused.

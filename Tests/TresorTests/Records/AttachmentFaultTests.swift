@@ -178,24 +178,45 @@ import TresorTesting
         #expect(try await scene.records.get("scan").content == Self.content)
     }
 
-    /// A home that gave other bytes than it was given would make an entry whose attachment nobody can read.
-    @Test func aDamagedPieceIsNotCommitted() async throws {
+    /// A home that gave other bytes than it was given would make an entry whose attachment nobody can read. Once the place
+    /// of the commit is taken, another attachment is made of the content.
+    @Test(arguments: 0..<3) func aDamagedPieceIsNotCommitted(_ damage: Int) async throws {
         let scene = try await Scene()
         try await scene.records.put("scan", Self.content)
         #expect(try await scene.device(scene.home, over: scene.refusing("putBlob")).sync().held == .store(.unreachable))
         let before = try await scene.state().entryCount
-        let number = try #require(try scene.records.outbox.read().sentAttachments.first?.number)
-        let piece = HomeObject.unsent(scene.tresor, number: number, piece: 1)
+        let attachment = try #require(try scene.records.outbox.read().sentAttachments.first)
+        let number = try #require(attachment.number)
+        let piece = HomeObject.unsent(scene.tresor, number: number.value, piece: 1)
         let bytes = try #require(scene.home.read(piece))
-        try scene.home.replace(piece, with: flipped(bytes, 800))
-        #expect(try await scene.records.sync().held == .failed(.inputOutput))
-        try scene.home.replace(piece, with: Array(bytes.prefix(10)))
-        #expect(try await scene.records.sync().held == .failed(.inputOutput))
-        scene.home.delete(piece)
-        #expect(try await scene.records.sync().held == .failed(.inputOutput))
+        switch damage {
+        case 0: try scene.home.replace(piece, with: flipped(bytes, 800))
+        case 1: try scene.home.replace(piece, with: Array(bytes.prefix(10)))
+        default: scene.home.delete(piece)
+        }
+        for _ in 0..<2 {
+            let report = try await scene.records.sync()
+            #expect(report.held == .failed(.inputOutput) && report.damaged == "scan")
+        }
         #expect(try await scene.state().entryCount == before)
-        try scene.home.replace(piece, with: bytes)
+        try await scene.theirs.put("note", "x".utf8)
+        _ = try await scene.theirs.sync()
         #expect(try await scene.records.sync().sentCount == 1)
+        #expect(scene.isClean())
+        #expect(try await scene.newest().last != attachment.blob)
+        #expect(try await scene.records.get("scan").content == Self.content)
+    }
+
+    /// An attachment that the home has lost is sent if the store has it.
+    @Test func whatTheStoreHasNeedsNoPiece() async throws {
+        let scene = try await Scene()
+        try await scene.records.put("scan", Self.content)
+        #expect(try await scene.device(scene.home, over: scene.refusing("append")).sync().held == .store(.unreachable))
+        let number = try #require(try scene.records.outbox.read().sentAttachments.first?.number)
+        scene.home.delete(HomeObject.unsent(scene.tresor, number: number.value, piece: 1))
+        let report = try await scene.records.sync()
+        #expect(report.held == nil && report.sentCount == 1)
+        #expect(try await scene.records.get("scan").content == Self.content)
     }
 
     /// A damaged piece of a content is refused, and so is one that lies in another's place.
@@ -207,7 +228,8 @@ import TresorTesting
         for (place, lie) in [(0, flipped(bytes[0], 9000)), (1, bytes[0]), (0, bytes[1])] {
             try scene.home.replace(pieces[place], with: lie)
             #expect(await failure { _ = try await scene.records.get("scan") } == .altered)
-            #expect(try await scene.records.sync().held == .altered)
+            let report = try await scene.records.sync()
+            #expect(report.held == .altered && report.damaged == "scan")
             for (piece, bytes) in zip(pieces, bytes) { try scene.home.replace(piece, with: bytes) }
         }
         #expect(try await scene.records.sync().sentCount == 1)
@@ -221,13 +243,16 @@ import TresorTesting
         let keys = try await scene.anna.keyRing.keys(of: state.epoch, in: state)
         let number = try await scene.records.outbox.reserve(isContent: false)
         try await scene.records.outbox.keep([1, 2, 3], asPiece: 0, of: number)
-        try await AttachmentSealing(outbox: scene.records.outbox).seal(in: state, with: keys)
-        let first = try #require(try scene.records.outbox.read().attachment(of: 1))
+        var failing: Name?
+        try await AttachmentSealing(outbox: scene.records.outbox).seal(in: state, with: keys, failing: &failing)
+        let outbox = try scene.records.outbox.read()
+        let content = try #require(outbox.content(1))
+        let first = try #require(outbox.attachment(of: 1))
         let late = HeldAttachment(
             content: 1, generation: 0, blob: Blob(hash: .zero, size: 674), header: first.attachment.header)
         let author = scene.anna.identity
         try await scene.records.outbox.change { (outbox) throws(TresorError) in
-            outbox.finish(late, as: number, in: state, by: author)
+            outbox.finish(late, of: content, as: number, in: state, by: author)
         }
         #expect(try scene.records.outbox.read().attachment(of: 1)?.attachment == first.attachment)
         #expect(try await scene.records.sync().sentCount == 1)
@@ -240,21 +265,34 @@ import TresorTesting
         var outbox = Outbox()
         func taken(_ areContents: [Bool]) throws(TresorError) -> [UInt16] {
             var numbers: [UInt16] = []
-            for isContent in areContents { numbers.append(try outbox.reserve(isContent: isContent, at: 5)) }
+            for isContent in areContents {
+                numbers.append(try outbox.reserve(isContent: isContent, at: 5, mark: 7).value)
+            }
             return numbers
         }
         #expect(try taken([true, true, false]) == [1, 2, 3])
-        outbox.forget(2)
+        outbox.forget(HeldNumber(2, mark: 7))
         #expect(try taken([true]) == [2])
         #expect(try Outbox(outbox.bytes) == outbox)
         #expect(try taken([Bool](repeating: false, count: 2043)) == Array(4...2046))
         #expect(throws: TresorError.busy) { try taken([false]) }
         #expect(outbox.unneeded(at: 5).isEmpty)
         #expect(outbox.unneeded(at: 605).count == 2046)
-        for number in 1...1023 { outbox[UInt16(number)] = .content(byteCount: 70_000) }
-        outbox.forget(2000)
+        for number in 1...1023 { outbox[HeldNumber(UInt16(number), mark: 7)] = .content(byteCount: 70_000) }
+        outbox.forget(HeldNumber(2000, mark: 7))
         #expect(throws: TresorError.usage(.contentTooLong)) { try taken([true]) }
         #expect(try taken([false]) == [2000])
+    }
+
+    /// Two programs took numbers while there was room for one content.
+    @Test func noMoreContentsAreMadeWholeThanThereMayBe() throws {
+        var outbox = Outbox()
+        for number in UInt16(1)...1022 { outbox[HeldNumber(number, mark: 7)] = .content(byteCount: 70_000) }
+        let last = HeldContent(number: try outbox.reserve(isContent: true, at: 5, mark: 7), byteCount: 70_000)
+        let other = HeldContent(number: try outbox.reserve(isContent: true, at: 5, mark: 7), byteCount: 70_000)
+        try outbox.finish(last)
+        #expect(throws: TresorError.usage(.contentTooLong)) { try outbox.finish(other) }
+        #expect(outbox.content(1024) == nil && outbox.content(1023) == last)
     }
 
     /// A session that is locked while a content is taken in reads no further.

@@ -14,7 +14,7 @@ import TresorTesting
     private typealias Scene = AttachmentScene
     private static let large = AttachmentScene.content(70_000)
 
-    /// What was frozen is sealed for its epoch. Once its place is taken, the attachment is made again for the new one.
+    /// A frozen commit has an attachment of its epoch. Once its place is taken, the attachment is made again for the new one.
     @Test func aRotationMakesTheAttachmentAgain() async throws {
         let scene = try await Scene()
         try await scene.theirs.put("scan", Self.large)
@@ -28,6 +28,21 @@ import TresorTesting
         #expect(blobs.count == 2 && blobs[1] != first.blob)
         _ = try await scene.records.sync()
         #expect(try await scene.records.get("scan").content == Self.large)
+    }
+
+    /// Every number is taken. What does not fit the new epoch leaves its number to what is made for it.
+    @Test func aRotationNeedsNoNumberBesides() async throws {
+        let scene = try await Scene()
+        try await scene.theirs.put("scan", Self.large)
+        let failing = scene.device(scene.houseHome, over: scene.refusing("append"), of: scene.house)
+        #expect(try await failing.sync().held == .store(.unreachable))
+        try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
+        let until = scene.world.clock.now + Held.patience
+        try await scene.theirs.outbox.change { (outbox) throws(TresorError) in
+            for number in UInt16(3)...2046 { outbox[HeldNumber(number, mark: 7)] = .unfinished(until: until) }
+        }
+        let report = try await scene.theirs.sync()
+        #expect(report.held == nil && report.sentCount == 1)
     }
 
     /// Another entry takes the place of what was sent, and the epoch stays: nothing is sealed or put again.

@@ -100,7 +100,7 @@ import TresorTesting
         #expect(scene.isClean())
     }
 
-    /// What was sent stays as it is, and what was changed on top of it meanwhile comes behind it.
+    /// A sent commit stays as it is, and a change that was made on top of it meanwhile comes behind it.
     @Test func aChangeOnTopOfWhatWasSentComesBehindIt() async throws {
         let scene = try await Scene()
         try await scene.records.put("scan", Self.large)
@@ -166,7 +166,7 @@ import TresorTesting
         #expect(scene.isClean())
     }
 
-    /// What another program writes is left alone, until it has said nothing for ten minutes.
+    /// A content that another program writes is left alone, until that has said nothing for ten minutes.
     @Test func whatIsBeingWrittenIsLeftAlone() async throws {
         let scene = try await Scene()
         var source = MemorySource(Self.large)

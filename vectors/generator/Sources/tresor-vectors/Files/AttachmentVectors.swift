@@ -84,7 +84,7 @@ struct AttachmentVectors: TestWriter {
             sealed(faults: .init(padding: Bytes(repeating: 1, count: sealed().padding.count))))
     }
 
-    /// What a store shows, and other forms.
+    /// The answers of a store, and other forms.
     private func addBytes(_ scene: RecordLog, _ good: Bytes, _ base: Int) {
         let entry = Self.commit(scene, good)
         // Without a base, so that no attachment is inherited.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a home keeps of records: kept packs, and the outbox inside its seal (SPEC §8.5).
+/// The records in a home: kept packs, and the outbox inside its seal (SPEC §8.5).
 struct RecordHomeVectors: TestWriter {
     let file: VectorFile
 
@@ -103,7 +103,7 @@ struct RecordHomeVectors: TestWriter {
         refuse("a byte behind", "Truncated", object + [0])
     }
 
-    /// What an outbox holds in pieces: contents, their attachments, and what is being written.
+    /// The rows of an outbox for pieces: those of contents, of their attachments, and of what is being written.
     func addHeldOutbox() {
         group("reencode")
         let draw = draw()
@@ -111,7 +111,9 @@ struct RecordHomeVectors: TestWriter {
         let film = ItemWriter("film", .attachment(3, type: "video/mp4"))
         let header = FileSealing.header(tresor: draw("tresor", 32), epoch: 2, head: (7, draw("head", 32)))
         let blob = draw("blob", 32) + u64(67_890)
-        func row(_ number: Int, _ kind: UInt8, _ rest: Bytes) -> Bytes { join(u16(number), [kind], rest) }
+        func row(_ number: Int, _ kind: UInt8, _ rest: Bytes) -> Bytes {
+            join(u16(number), draw("mark \(number)", 8), [kind], rest)
+        }
         func made(_ number: Int, of content: Int, header other: Bytes? = nil) -> Bytes {
             row(number, 2, join(u16(content), u32(1), blob, other ?? header))
         }
@@ -171,16 +173,16 @@ struct RecordHomeVectors: TestWriter {
         let (tresor, other) = (draw("tresor", 32), draw("other", 32))
         let piece = draw("piece", 1000)
         func seal(
-            _ number: Int = 3, _ place: UInt64 = 1, label: String = "tresor/v1/outbox-seal", of tresor: Bytes,
-            by seed: Bytes = gwen.newest.seed, context: Bytes? = nil
+            _ number: Int = 3, _ place: UInt64 = 1, mark: Bytes? = nil, label: String = "tresor/v1/outbox-seal",
+            of tresor: Bytes, by seed: Bytes = gwen.newest.seed, context: Bytes? = nil
         ) -> Bytes {
-            let context = context ?? join(tresor, u16(number), u64(place))
+            let context = context ?? join(tresor, u16(number), mark ?? draw("mark", 8), u64(place))
             return Sealing(derive(seed, "tresor/v1/home-key"), label, context, piece, salt: draw("salt", 24)).bytes
         }
         func input(_ sealed: Bytes) -> Values {
             ([
-                "chain": gwen.chain, "S": gwen.newest.seed, "tresor": tresor, "number": u16(3), "place": u64(1),
-                "sealed piece": sealed,
+                "chain": gwen.chain, "S": gwen.newest.seed, "tresor": tresor, "number": u16(3), "mark": draw("mark", 8),
+                "place": u64(1), "sealed piece": sealed,
             ] as Values).with("previous", gwen.previous)
         }
         let base = valid(
@@ -199,5 +201,6 @@ struct RecordHomeVectors: TestWriter {
         refuse("sealed under the label of marks", "WrongLabel", seal(label: "tresor/v1/marks-seal", of: tresor))
         refuse("sealed by another identity", "WrongKey", seal(of: tresor, by: Cast.fred.newest.seed))
         refuse("a bit of the tag", "ModifiedTag", { $0.flipped(at: $0.count - 1) }(seal(of: tresor)))
+        refuse("of another mark", "WrongContext", seal(mark: draw("other mark", 8), of: tresor))
     }
 }
