@@ -38,7 +38,9 @@ struct RememberCommand: SurfaceCommand {
     func perform() async throws {
         guard (1...3650).contains(days) else { throw CommandFailure.usage("--days takes 1 to 3650") }
         let deviceName = try deviceName()
-        let workplace = try await CommandContext.open(options)
+        // Whether the device was trusted does not matter any more.
+        _ = Surroundings.current.notices.tellsDevice()
+        let workplace = try await CommandContext.open(options, acceptingDevice: false)
         try checkDisk(workplace)
         let session = try await workplace.unlock(to: "remember this device", acceptingDevice: false)
         let start = try session.unlocking.trustStart()
