@@ -16,6 +16,8 @@ struct CommandContext: Sendable {
     let service: ServiceClient?
 
     var output: Output { invocation.output }
+    /// The session in whose name a service is asked; `nil` before a file.
+    var session: Session? { speaking?.session }
 
     /// Opens the home and the store.
     ///
