@@ -86,6 +86,14 @@ struct CommandContext: Sendable {
                 output.hint(OldKeys.wayOut)
             }
         }
+        client.meetsUnverified = { [client, person = Surroundings.current.unverified] chain in
+            person.note(PersonResolver.refusal(of: chain, for: client))
+        }
+        client.meetsDamaged = { [fault = Surroundings.current.homeFault] object, error in
+            let path = home.path(of: object)
+            let words = "\(DisplayText.quoted(path)): \(CommandFailure.words(for: error))"
+            fault.note(error, CommandFailure(of: error, words, hints: ["tresor check"], file: path))
+        }
         self.client = client
     }
 
@@ -170,6 +178,11 @@ struct CommandContext: Sendable {
         case .failed(.memory):
             let cost = try? client.identityFileBlocking().passwordCost
             return cost.map { MemoryNeed.failure(for: $0, isNew: false) } ?? CommandFailure(error, file: path)
+        // A kit restores the identity into a home that has none.
+        case .altered:
+            return CommandFailure(
+                error, file: path,
+                hints: ["mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))", "tresor recover"])
         default: return CommandFailure(error, file: path)
         }
     }

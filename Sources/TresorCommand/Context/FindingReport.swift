@@ -109,6 +109,8 @@ struct FindingReport {
         return switch finding.remark {
         case .fine: "in order"
         case .missing: "there is none"
+        // The subject is the person, or the object.
+        case .failed(let error) where error == .unverified || error == .altered: CommandFailure.words(for: error)
         case .failed(let error): CommandFailure(error).message
         case .withoutSlot: "its device share is here, but the identity has no slot for it: tresor forget"
         case .withoutStoreHalf:

@@ -115,6 +115,16 @@ struct PersonResolver: Sendable {
             hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user))"])
     }
 
+    /// The failure for a person whom this home does not trust, for any reason.
+    static func refusal(of chain: CardChain, for client: Client) -> CommandFailure {
+        let trust = try? client.people.trustBlocking(in: chain)
+        if case .changed(let pinned) = trust, let failure = try? changed(chain, from: pinned) { return failure }
+        if case .renewed = trust { return renewed(chain) }
+        return CommandFailure(
+            .unverified, "\(DisplayText.name(chain.handle.bytes)) is not verified",
+            hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user))"])
+    }
+
     /// The people in a log whose keys are newer than the compared ones, or whose handle is pinned to another person.
     func peopleToCompare(in state: LogState) -> [CardChain] {
         state.everybody.filter { user in
