@@ -31,6 +31,14 @@ package struct Cleanup: Sendable {
         return try journal().devices.filter { $0.user == mine }.map(\.id).sorted { $0.description < $1.description }
     }
 
+    /// Returns the devices whose slots lie in the identity file and are opened by nothing any more: both shares are gone.
+    package func deadDevicesBlocking() throws(TresorError) -> Set<DeviceID> {
+        let noted = try journal()
+        var dead = noted.slots.subtracting(noted.devices.map(\.id))
+        if let id = try readableShareID() { dead.remove(id) }
+        return dead
+    }
+
     /// Whether this home has a new generation, and publishing it to the store and the tresors was interrupted.
     @concurrent package func isIntroducing() async throws(TresorError) -> Bool { try isIntroducingBlocking() }
 

@@ -105,10 +105,12 @@ struct ForgetCommand: SurfaceCommand {
 
     func perform() async throws {
         let local = try CommandContext.local(options)
+        let isEnding = (try? local.client.cleanup.endingDevicesBlocking().isEmpty) == false
         let isRemembered = (try? local.client.device.isRememberedBlocking()) ?? true
         let share = try await Interrupts.atomically { try await local.client.device.destroyShare() }
         if try isRemembered || local.client.cleanup.isPendingBlocking() { try await settle(share) }
-        local.output.say(isRemembered ? "this device is no longer trusted" : "this device was not trusted")
+        local.output.say(
+            isRemembered || isEnding ? "this device is no longer trusted" : "this device was not trusted")
         if options.json { try local.output.object(["type": "device", "this": true, "remembered": false]) }
     }
 
