@@ -38,6 +38,10 @@ public struct Client: Sendable {
     package var slotWait = SlotWait()
     /// Called where a verified log shows newer keys of this person than the session has.
     package var showsNewerKeys: @Sendable () -> Void = {}
+    /// Called with an object of the home that does not decode, and the error.
+    package var meetsDamaged: @Sendable (HomeObject, TresorError) -> Void = { _, _ in }
+    /// Called with the person for whom an act throws ``TresorError/unverified``.
+    package var meetsUnverified: @Sendable (CardChain) -> Void = { _ in }
     /// The unlocked identity of a session's client; it opens what the home keeps sealed.
     private(set) var identity: Identity?
 
@@ -70,6 +74,8 @@ public struct Client: Sendable {
         client.keeper = keeper
         client.slotWait = slotWait
         client.showsNewerKeys = showsNewerKeys
+        client.meetsUnverified = meetsUnverified
+        client.meetsDamaged = meetsDamaged
         client.identity = identity
         return client
     }

@@ -91,8 +91,7 @@ package final class ServiceClient: Sendable {
                     throw error == .unsupported ? error : .store(.foreign)
                 }
             case .refused(let refusal, let date):
-                // One of the two clocks may be off, all sessions may have been ended, or this one: each is mended once. A
-                // device that was removed shows only once clocks and eras agree.
+                // One of the two clocks may be off, all sessions may have been ended, or this one: each is mended once.
                 guard refusal.status == .unauthorized, renewals < Self.mostRenewals else {
                     if refusal.status != .unauthorized { noteAnswer() } else { noteUnknownKeys() }
                     return .failure(refusal)
@@ -273,29 +272,33 @@ extension ServiceClient {
     private func noteAnswer() {
         guard case .person(let identity, _) = Speaker.current else { return }
         report.areKeysTaken(true)
-        state.withLock { state in
-            guard let session = state.people[ObjectIdentifier(identity)], session.key?.statement.device != nil else {
-                return
-            }
-            state.people[ObjectIdentifier(identity)]?.isDeviceKnown = true
+        let isDeviceUnknown = state.withLock { state in
+            guard let session = state.people[ObjectIdentifier(identity)] else { return false }
+            if session.key?.statement.device != nil { state.people[ObjectIdentifier(identity)]?.isDeviceKnown = true }
+            return session.isDeviceUnknown
         }
+        if isDeviceUnknown { report.notice(.deviceUnknown) }
     }
 
-    /// Makes a new session after a refusal: by the clock of the service if ours is off, and in the era of the account.
+    /// Makes a new session after a refusal: by the clock of the service if ours is off, in the era of the account, and
+    /// without a device that the service does not know. A service that has lost its devices tells the era only then.
     ///
-    /// - Returns: whether one of the two was learned.
+    /// - Returns: whether one of the three was learned.
     /// - Throws: ``TresorError/failed(_:)`` with `serviceClock` for a clock that is too far off to sign by that of the service.
     private func renew(at date: UInt64?, in era: Era) throws(TresorError) -> Bool {
         guard let speaker = Speaker.current else { return false }
         let isClockLearned = try learnClock(date)
         return state.withLock { state in
             let isEraLearned = era != .first && state.eras.updateValue(era, forKey: speaker.user) != era
-            let isLearned = isClockLearned || isEraLearned
+            var isLearned = isClockLearned || isEraLearned
             switch speaker {
             case .person(let identity, _):
                 guard var session = state.people[ObjectIdentifier(identity)] else { break }
                 let isRefused = session.key?.statement.device != nil && !isLearned
-                if isRefused, !session.isDeviceKnown { session.isDeviceUnknown = true }
+                if isRefused, !session.isDeviceKnown {
+                    session.isDeviceUnknown = true
+                    isLearned = true
+                }
                 session.key = nil
                 state.people[ObjectIdentifier(identity)] = session
             case .device(let share): state.devices[share.id] = nil

@@ -8,4 +8,6 @@ package enum ServiceNotice: Hashable, Sendable {
     case clockFarOff(own: UInt64, service: UInt64)
     /// The service is another one than the home has met at this address.
     case otherService
+    /// The service takes the keys of the person, but does not know the device of this home.
+    case deviceUnknown
 }

@@ -86,7 +86,8 @@ package struct Audit: Sendable {
         } catch {
             findings.append(Finding(subject: .identity, remark: .failed(error)))
         }
-        findings += file.devices.map { device in
+        let dead = (try? client.cleanup.deadDevicesBlocking()) ?? []
+        findings += file.devices.filter { !dead.contains($0.id) }.map { device in
             Finding(subject: .device(device.id), remark: clock() > device.until ? .expired : .fine)
         }
         return findings + (await checkDeviceShare(file))

@@ -62,7 +62,9 @@ package struct Files: Sendable {
             state.chain(of: identity.user)?.newest == identity.chain.newest,
             me.notAfter.map({ client.clock() <= $0 }) ?? true
         else { throw .noAccess }
-        guard try client.trust.founderTrustBlocking(in: state).isVerified else { throw .unverified }
+        guard try client.trust.founderTrustBlocking(in: state).isVerified else {
+            throw client.trust.founderRefusal(in: state)
+        }
     }
 
     /// Opens a sealed file after every check (SPEC §10.5). With an error, nothing of the content is released.
@@ -195,9 +197,9 @@ package struct Files: Sendable {
         case .renewed(let pinned):
             let generation = state.generation(of: state.founder, at: header.head.sequence)
             guard expecting.acceptingUnverified || (generation ?? .max) <= pinned.newest.generation else {
-                throw .unverified
+                throw client.trust.founderRefusal(in: state)
             }
-        case .unverified, .changed: throw .unverified
+        case .unverified, .changed: throw client.trust.founderRefusal(in: state)
         }
     }
 

@@ -16,12 +16,28 @@ struct Recalled: Sendable {
 extension Client {
     func pins() throws(TresorError) -> Pins {
         guard let bytes = try home.read(.pins) else { return Pins() }
-        return try recalled.pins.value(of: bytes) { (bytes) throws(TresorError) in try Pins(bytes) }
+        return try decoding(.pins) { () throws(TresorError) in
+            try recalled.pins.value(of: bytes) { (bytes) throws(TresorError) in try Pins(bytes) }
+        }
     }
 
     func heads() throws(TresorError) -> PinnedHeads {
         guard let bytes = try home.read(.heads) else { return PinnedHeads() }
-        return try recalled.heads.value(of: bytes) { (bytes) throws(TresorError) in try PinnedHeads(bytes) }
+        return try decoding(.heads) { () throws(TresorError) in
+            try recalled.heads.value(of: bytes) { (bytes) throws(TresorError) in try PinnedHeads(bytes) }
+        }
+    }
+
+    /// Decodes an object, and tells which one does not decode.
+    private func decoding<Value>(
+        _ object: HomeObject, _ decode: () throws(TresorError) -> Value
+    ) throws(TresorError) -> Value {
+        do throws(TresorError) {
+            return try decode()
+        } catch {
+            meetsDamaged(object, error)
+            throw error
+        }
     }
 
     /// Reads the marks of this home; none without an unlocked identity, or where they do not open.

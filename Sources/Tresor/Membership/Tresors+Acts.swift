@@ -32,7 +32,9 @@ extension Tresors {
             // This person's new card may be added where this home compared the founder's newer keys and the log lacks
             // them.
             let isKnown = act == .renew ? try client.trust.isKnownFromBefore(state) : false
-            guard try client.trust.founderTrustBlocking(in: state).isVerified || isKnown else { throw .unverified }
+            guard try client.trust.founderTrustBlocking(in: state).isVerified || isKnown else {
+                throw client.trust.founderRefusal(in: state)
+            }
         }
         if let end = me.notAfter, act != .leave, client.clock() > end { throw .noAccess }
         var effect = Effect()
@@ -233,7 +235,7 @@ extension Tresors {
             switch try client.people.trustBlocking(in: chain) {
             case .me, .verified: break
             case .unverified where acceptingUnverified: break
-            case .unverified, .renewed, .changed: throw .unverified
+            case .unverified, .renewed, .changed: throw client.trust.refusal(of: chain)
             }
         }
     }

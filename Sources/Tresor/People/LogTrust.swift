@@ -42,6 +42,15 @@ package struct LogTrust: Sendable {
         }
     }
 
+    /// Returns the error for a person who is not verified, and tells who it is.
+    func refusal(of chain: CardChain?) -> TresorError {
+        if let chain { client.meetsUnverified(chain) }
+        return .unverified
+    }
+
+    /// Returns the error for a founder who is not verified, and tells who it is.
+    func founderRefusal(in state: LogState) -> TresorError { refusal(of: state.chain(of: state.founder)) }
+
     /// Whether a tresor is not believed although its founder was compared. Their newest keys have signed nothing in it,
     /// and this home has no pinned head of it.
     package func isUnproved(_ state: LogState) throws(TresorError) -> Bool {
@@ -117,11 +126,11 @@ package struct LogTrust: Sendable {
         } else if let pin = try client.pins()[user], !pin.isReplaced {
             compared = pin.chain
         } else {
-            guard try client.pins()[handle: chain.handle] == nil else { throw .unverified }
+            guard try client.pins()[handle: chain.handle] == nil else { throw refusal(of: chain) }
             return
         }
         guard chain.extends(compared) || compared.extends(chain) else { throw .forked }
-        guard acceptingUnverified || generation <= compared.newest.generation else { throw .unverified }
+        guard acceptingUnverified || generation <= compared.newest.generation else { throw refusal(of: chain) }
     }
 
     /// Returns a person's chain up to the card that this home has compared; `nil` for none, and for a replaced pin. The
@@ -168,7 +177,11 @@ package struct AuthorChecks {
                     of: user, generation: generation, in: state, acceptingUnverified: acceptingUnverified)
             }
         outcomes[key] = outcome
-        try outcome.get()
+        do throws(TresorError) {
+            try outcome.get()
+        } catch {
+            throw error == .unverified ? client.trust.refusal(of: state.chain(of: user)) : error
+        }
     }
 
     /// Returns a chain as ``LogTrust/comparedChain(of:)`` does, with the same errors.

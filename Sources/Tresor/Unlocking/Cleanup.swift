@@ -31,11 +31,12 @@ package struct Cleanup: Sendable {
         return try journal().devices.filter { $0.user == mine }.map(\.id).sorted { $0.description < $1.description }
     }
 
-    /// Returns the devices that this home forgot: nothing opens their slots, which stay in the identity file until it is
-    /// next written with the seed open.
-    package func closedSlotsBlocking() throws(TresorError) -> Set<DeviceID> {
-        let present = try readableShareID()
-        return try journal().slots.filter { $0 != present }
+    /// Returns the devices whose slots lie in the identity file and are opened by nothing any more: both shares are gone.
+    package func deadDevicesBlocking() throws(TresorError) -> Set<DeviceID> {
+        let noted = try journal()
+        var dead = noted.slots.subtracting(noted.devices.map(\.id))
+        if let id = try readableShareID() { dead.remove(id) }
+        return dead
     }
 
     /// Whether this home has a new generation, and publishing it to the store and the tresors was interrupted.

@@ -38,6 +38,13 @@ public struct DeviceUnlock: Sendable {
         return share.id
     }
 
+    /// Whether the trust in this device has ended by its date: by the clock, or by what this person signed later.
+    package func isExpiredBlocking() throws(TresorError) -> Bool {
+        let id = try idBlocking()
+        guard let device = try client.identityFileBlocking().devices.first(where: { $0.id == id }) else { return false }
+        return max(clock(), try client.heads().ownTime) > device.until
+    }
+
     /// Opens this home's identity with the device share here and the server share of 32 bytes in the store.
     ///
     /// - Throws: ``TresorError/notFound`` when the device is not trusted, or its removal was interrupted.

@@ -18,9 +18,9 @@ struct CheckCommand: InputsCommand {
             discussion: """
                 Names the store and the home. Prints one finding per line: ok, warn or bad. --head compares a head \
                 that somebody read to you. --deep opens the identity, the keys and the files, and compares the records \
-                with the store. --repair restores your card in the store, and the entries, keys and records of T that \
-                the store has lost. It deletes there what an interrupted change of password, kit, devices or keys has \
-                left.
+                with the store. --repair restores your card in the store, and the entries, keys and records that the \
+                store has lost: those of T, or of every tresor. It deletes there what an interrupted change of \
+                password, kit, devices or keys has left.
                 """,
             classes: [.store], further: [.wrongPassword, .noAccess, .busy],
             examples: ["tresor check", "tresor check --deep plan.tresor"])
@@ -66,6 +66,7 @@ struct CheckCommand: InputsCommand {
         guard !repair else { return try await repair(ids, session, workplace) }
         try await report.addStore()
         let client = session?.client ?? workplace.client
+        report.session = session ?? workplace.session
         for finding in try await client.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
         if let session {
             for finding in try await session.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
@@ -155,7 +156,48 @@ struct CheckCommand: InputsCommand {
         }
         try await repairCard(session, workplace)
         try await finishCleanup(session, workplace)
-        guard let id = ids.first else { return }
+        if let id = ids.first { return try await repair(id, "", session, workplace) }
+        var outcomes = Outcomes()
+        for id in try await damaged(session) {
+            let name = session.tresors.knownNameBlocking(of: id)
+            let title = name.map { DisplayText.name($0.bytes) } ?? String(id.description.prefix(10))
+            do {
+                try await repair(id, "\(title): ", session, workplace)
+                outcomes.succeeded()
+            } catch let exit as Exit {
+                throw exit
+            } catch {
+                let failure = CommandFailure(error)
+                if failure.error == .interrupted { throw failure }
+                outcomes.failed(
+                    CommandFailure(failure.error, "\(title): \(failure.message)", hints: failure.hints),
+                    report: workplace.output.report)
+            }
+        }
+        try outcomes.finish()
+    }
+
+    /// The tresors of which the store has lost something, as far as a check tells.
+    private func damaged(_ session: Session) async throws -> [TresorID] {
+        var found: Set<TresorID> = []
+        for finding in try await session.client.audit.check() {
+            switch (finding.subject, finding.remark) {
+            case (.tresor(let id), .forked), (.tresor(let id), .lostEntries), (.member(_, let id), .missingWrap):
+                found.insert(id)
+            default: break
+            }
+        }
+        for id in try session.client.logs.knownBlocking() where !found.contains(id) {
+            guard let records = try? await session.records(in: id).check() else { continue }
+            let lacksVolumes = if case .store? = records.checkpointError { true } else { false }
+            if lacksVolumes || !records.lost.isEmpty { found.insert(id) }
+        }
+        return found.sorted()
+    }
+
+    private func repair(
+        _ id: TresorID, _ title: String, _ session: Session, _ workplace: CommandContext
+    ) async throws {
         let count: Int
         let packCount: Int
         let state: LogState
@@ -166,7 +208,7 @@ struct CheckCommand: InputsCommand {
             throw await failure(error, of: id, session, workplace)
         }
         let packs = packCount == 0 ? "" : " and \(packCount) \(packCount == 1 ? "pack" : "packs") of records"
-        workplace.output.say("restored \(FindingReport.entries(UInt64(count)))\(packs)")
+        workplace.output.say("\(title)restored \(FindingReport.entries(UInt64(count)))\(packs)")
         if state.members[session.identity.user] != nil {
             try await repairKeys(of: state, session, workplace)
             try await workplace.addNewestCard(of: session, to: state)

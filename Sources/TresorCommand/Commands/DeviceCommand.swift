@@ -47,7 +47,9 @@ struct DeviceCommand: SurfaceCommand {
         _ = try await workplace.unlock(to: "list devices")
         let this = try workplace.client.device.idBlocking()
         var table = Table("ID", "NAME", "SINCE", "UNTIL")
-        for device in try workplace.identityFile().devices {
+        let dead = try workplace.client.cleanup.deadDevicesBlocking()
+        let devices = try workplace.identityFile().devices.filter { !dead.contains($0.id) }
+        for device in devices {
             guard !options.json else {
                 try workplace.output.object(Self.object(device, isThis: device.id == this))
                 continue
@@ -58,6 +60,7 @@ struct DeviceCommand: SurfaceCommand {
                 Timestamp(seconds: device.since).date, Timestamp(seconds: device.until).date)
         }
         if !options.json { try workplace.output.table(table) }
+        if devices.isEmpty { workplace.output.say("no device is trusted here; each of your homes has its own list") }
     }
 
     private func revoke(_ ids: [String]) async throws {

@@ -37,10 +37,10 @@ struct MembersCommand: SurfaceCommand {
             || state.people(at: sequence).contains {
                 state.admission(of: $0, at: sequence)?.approvedBy != nil
             }
+        let showsEnd = state.people(at: sequence).contains { state.admission(of: $0, at: sequence)?.notAfter != nil }
         var table = Table(
-            showsApproval
-                ? ["NAME", "ROLE", "SINCE", "ADDED BY", "VERIFIED", "APPROVED BY"]
-                : ["NAME", "ROLE", "SINCE", "ADDED BY", "VERIFIED"])
+            ["NAME", "ROLE", "SINCE"] + (showsEnd ? ["UNTIL"] : []) + ["ADDED BY", "VERIFIED"]
+                + (showsApproval ? ["APPROVED BY"] : []))
         var people: [JSON] = []
         for user in state.people(at: sequence).sorted(by: { order($0, $1, state, sequence) }) {
             guard let role = state.role(of: user, at: sequence), let admission = state.admission(of: user, at: sequence)
@@ -51,8 +51,9 @@ struct MembersCommand: SurfaceCommand {
             table.add(
                 [
                     workplace.tresors.handle(of: user, in: state), role.description,
-                    Timestamp(seconds: admission.time).date, by, verified,
-                ] + (showsApproval ? [approver] : []))
+                    Timestamp(seconds: admission.time).date,
+                ] + (showsEnd ? [admission.notAfter.map { Timestamp(seconds: $0).date } ?? "-"] : []) + [by, verified]
+                    + (showsApproval ? [approver] : []))
             people.append(object(user, role, admission, verified, in: state))
         }
         if options.json {

@@ -38,7 +38,9 @@ struct RememberCommand: SurfaceCommand {
     func perform() async throws {
         guard (1...3650).contains(days) else { throw CommandFailure.usage("--days takes 1 to 3650") }
         let deviceName = try deviceName()
-        let workplace = try await CommandContext.open(options)
+        // Whether the device was trusted does not matter any more.
+        _ = Surroundings.current.notices.tellsDevice()
+        let workplace = try await CommandContext.open(options, acceptingDevice: false)
         try checkDisk(workplace)
         let session = try await workplace.unlock(to: "remember this device", acceptingDevice: false)
         let start = try session.unlocking.trustStart()
@@ -103,10 +105,12 @@ struct ForgetCommand: SurfaceCommand {
 
     func perform() async throws {
         let local = try CommandContext.local(options)
+        let isEnding = (try? local.client.cleanup.endingDevicesBlocking().isEmpty) == false
         let isRemembered = (try? local.client.device.isRememberedBlocking()) ?? true
         let share = try await Interrupts.atomically { try await local.client.device.destroyShare() }
         if try isRemembered || local.client.cleanup.isPendingBlocking() { try await settle(share) }
-        local.output.say(isRemembered ? "this device is no longer trusted" : "this device was not trusted")
+        local.output.say(
+            isRemembered || isEnding ? "this device is no longer trusted" : "this device was not trusted")
         if options.json { try local.output.object(["type": "device", "this": true, "remembered": false]) }
     }
 

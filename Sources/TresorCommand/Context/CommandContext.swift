@@ -16,15 +16,18 @@ struct CommandContext: Sendable {
     let service: ServiceClient?
 
     var output: Output { invocation.output }
+    /// The session in whose name a service is asked; `nil` before a file.
+    var session: Session? { speaking?.session }
 
     /// Opens the home and the store.
     ///
     /// - Parameters:
     ///   - creating: whether a missing file is made.
     ///   - identifying: whether a service is asked in the name of this home's identity, which is opened for it.
+    ///   - acceptingDevice: whether a trusted device is enough to open it.
     /// - Throws: 10 when there is no store, and for a service without an identity here.
     static func open(
-        _ options: GlobalOptions, creating: Bool = false, identifying: Bool = true
+        _ options: GlobalOptions, creating: Bool = false, identifying: Bool = true, acceptingDevice: Bool = true
     ) async throws -> CommandContext {
         let invocation = try Invocation(options)
         let path = try invocation.places.store()
@@ -34,7 +37,7 @@ struct CommandContext: Sendable {
                 service, invocation.serviceReport(of: DisplayText.quoted(path)), Surroundings.current.now)
             let context = CommandContext(
                 invocation: invocation, store: store, named: StoreName(Array(path.utf8)), service: store.service)
-            return identifying ? try await context.identified() : context
+            return identifying ? try await context.identified(acceptingDevice: acceptingDevice) : context
         }
         if creating { try makeDirectory(of: path, in: invocation.places) }
         do throws(TresorError) {
@@ -90,6 +93,14 @@ struct CommandContext: Sendable {
                 output.hint(OldKeys.wayOut)
             }
         }
+        client.meetsUnverified = { [client, person = Surroundings.current.unverified] chain in
+            person.note(PersonResolver.refusal(of: chain, for: client))
+        }
+        client.meetsDamaged = { [fault = Surroundings.current.homeFault] object, error in
+            let path = home.path(of: object)
+            let words = "\(DisplayText.quoted(path)): \(CommandFailure.words(for: error))"
+            fault.note(error, CommandFailure(of: error, words, hints: ["tresor check"], file: path))
+        }
         self.client = client
     }
 
@@ -114,9 +125,10 @@ struct CommandContext: Sendable {
 
     /// Opens the identity, in whose name a service is asked from now on. What an earlier command could not delete
     /// without it is deleted first.
-    private func identified() async throws -> CommandContext {
+    private func identified(acceptingDevice: Bool) async throws -> CommandContext {
         let place = try invocation.places.store()
-        let opened = try await open(to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: true)
+        let opened = try await open(
+            to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: acceptingDevice)
         let cleanup = opened.session.client.cleanup
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
         Surroundings.current.keys.note(opened.session.identity.generation, isUnseen: isUnseen)
@@ -174,6 +186,11 @@ struct CommandContext: Sendable {
         case .failed(.memory):
             let cost = try? client.identityFileBlocking().passwordCost
             return cost.map { MemoryNeed.failure(for: $0, isNew: false) } ?? CommandFailure(error, file: path)
+        // A kit restores the identity into a home that has none.
+        case .altered:
+            return CommandFailure(
+                error, file: path,
+                hints: ["mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))", "tresor recover"])
         default: return CommandFailure(error, file: path)
         }
     }
@@ -230,21 +247,24 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// `nil` when this device is not trusted, or a person at a terminal can be asked instead.
+    /// `nil` when this device is not trusted, or a password can open the identity instead.
     private func unlockWithDevice() async throws -> Session? {
         do throws(TresorError) {
             return try await client.device.unlock()
         } catch {
             if error == .notFound { return nil }
-            let isHere = error == .noAccess || error == .altered || error == .unsupported
-            guard isHere, !Surroundings.current.notices.isOther else { throw error }
-            if !invocation.options.batch, invocation.hasTerminal {
-                output.say("this device no longer opens the identity; asking for the password")
-                return nil
+            let notices = Surroundings.current.notices
+            guard let fault = DeviceFault(error, of: client), !notices.isOther else { throw error }
+            let isGiven = invocation.environment.hasPassword
+            guard isGiven || invocation.hasTerminal else {
+                throw CommandFailure(
+                    of: error, fault.words,
+                    hints: (fault.isOver ? [DeviceFault.wayOut] : []) + ["tresor … --password-file FILE"])
             }
-            throw CommandFailure(
-                of: error, "this device no longer opens the identity",
-                hints: ["tresor remember", "tresor … --password-file FILE"])
+            guard notices.tellsDevice() else { return nil }
+            output.say("\(fault.words); \(isGiven ? "using" : "asking for") the password")
+            if fault.isOver { output.hint(DeviceFault.wayOut) }
+            return nil
         }
     }
 

@@ -8,6 +8,8 @@ import TresorStore
 /// Prints one finding per line, and ends with the exit code of the worst.
 struct FindingReport {
     let workplace: CommandContext
+    /// Opens the names of tresors; without it their ids are shown.
+    var session: Session?
     private var errors: [CommandError] = []
     /// Whether the store has nothing of this person. Nobody is told to write to what may be another one.
     private var isStoreDoubtful = false
@@ -40,12 +42,7 @@ struct FindingReport {
             default: nil
             }
         let isMine = finding.subject == mine.map { .person($0.user) }
-        var text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding.remark)
-        if case .device(let id) = finding.subject,
-            (try? workplace.client.cleanup.closedSlotsBlocking())?.contains(id) == true
-        {
-            text = "is forgotten: nothing opens by it, and the next change of password, kit or devices removes it"
-        }
+        let text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding)
         try add(finding.level.rawValue, subject(finding.subject), text, error)
     }
 
@@ -117,10 +114,19 @@ struct FindingReport {
             : "your new keys are not in all your tresors yet: tresor rotate --identity"
     }
 
-    private func words(_ remark: Finding.Remark) -> String {
-        switch remark {
+    private func words(_ finding: Finding) -> String {
+        let tresor: TresorID? =
+            switch finding.subject {
+            case .tresor(let tresor), .member(_, let tresor): tresor
+            default: nil
+            }
+        let id = tresor.map { shown($0) } ?? "T"
+        let repair = "tresor check --repair -t \(id)"
+        return switch finding.remark {
         case .fine: "in order"
         case .missing: "there is none"
+        // The subject is the person, or the object.
+        case .failed(let error) where error == .unverified || error == .altered: CommandFailure.words(for: error)
         case .failed(let error): CommandFailure(error).message
         case .withoutSlot: "its device share is here, but the identity has no slot for it: tresor forget"
         case .withoutStoreHalf:
@@ -133,10 +139,10 @@ struct FindingReport {
         case .newerKeys: "\(OldKeys.finding): \(HintCompletion.complete(OldKeys.wayOut))"
         case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):
-            "the store shows an older or a different history: seen \(Self.text(seen)), "
+            "the store shows an older or a different history\(title(of: tresor)): seen \(Self.text(seen)), "
                 + "shown \(shown.map(Self.text) ?? "nothing"), "
                 + "evidence in \(DisplayText.quoted(path(of: .evidence(evidence))))"
-                + (shown == nil ? way(Self.wayBack) : "")
+                + way(shown.map { wayOut(from: $0, of: tresor, repair) } ?? Self.wayBack)
         case .expired: "expired: its last day has passed"
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting: "waits: nobody has approved them yet"
@@ -154,13 +160,27 @@ struct FindingReport {
         case .voidBody(let sequence, let rule):
             "entry \(sequence) breaks rule R\(rule.rawValue) and has no effect; nothing else is wrong because of it"
         case .lostEntries(let count):
-            "the store has lost \(Self.entries(count)) of the log verified here: tresor check --repair -t T"
-        case .missingWrap: "the store lacks a key that is theirs; tresor check --repair -t T restores it"
+            "the store has lost \(Self.entries(count)) of the log verified here: \(repair)"
+        case .missingWrap: "the store lacks a key that is theirs; \(repair) restores it"
         case .surplusWrap: "the store keeps a key for them beyond what the log says; the next key change deletes it"
         case .elsewhere: "not in this store; you first saw it in another one"
         case .head(let head, let age):
             "\(Self.entries(head.sequence + 1)) in the store, valid; the newest is \(Self.days(age)) old"
         }
+    }
+
+    /// ` of "plans"`, where the name is known.
+    private func title(of tresor: TresorID?) -> String {
+        tresor.flatMap { session?.tresors.knownNameBlocking(of: $0) }.map { " of \(DisplayText.quoted($0.bytes))" }
+            ?? ""
+    }
+
+    /// The way out where a store shows another head: of an older state, or of another history.
+    private func wayOut(from shown: Head, of tresor: TresorID?, _ repair: String) -> String {
+        let known = tresor.flatMap { try? workplace.client.archive.verifiedState(of: $0) }
+        return known?.contains(shown) == true
+            ? "; it has an older state: \(repair) restores what it lost"
+            : "; compare what tresor log --head prints with other members"
     }
 
     private func path(of object: HomeObject) -> String {

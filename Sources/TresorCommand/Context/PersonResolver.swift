@@ -29,7 +29,8 @@ struct PersonResolver: Sendable {
         do throws(TresorError) {
             people = try await client.people.lookup(text).map { Candidate(chain: $0.chain, trust: $0.trust) }
         } catch {
-            throw CommandFailure(of: error, "the card of \(DisplayText.name(text)) is \(Self.words(for: error))")
+            guard let words = Self.words(for: error) else { throw CommandFailure(error) }
+            throw CommandFailure(of: error, "the card of \(DisplayText.name(text)) is \(words)")
         }
         if let card { try bring(try readCard(card), for: text, among: &people) }
         for person in people {
@@ -77,11 +78,11 @@ struct PersonResolver: Sendable {
         invocation.output.say("the store also offers another card for \(card); the person you verified is used")
     }
 
-    private static func words(for error: TresorError) -> String {
+    private static func words(for error: TresorError) -> String? {
         switch error {
         case .forked: "older than, or different from, one that was seen before"
         case .altered: "damaged or forged"
-        default: CommandFailure(error).message
+        default: nil
         }
     }
 
@@ -112,6 +113,16 @@ struct PersonResolver: Sendable {
     static func renewed(_ chain: CardChain) -> CommandFailure {
         CommandFailure(
             .unverified, "\(DisplayText.name(chain.handle.bytes)) has new keys: compare safety numbers again",
+            hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user))"])
+    }
+
+    /// The failure for a person whom this home does not trust, for any reason.
+    static func refusal(of chain: CardChain, for client: Client) -> CommandFailure {
+        let trust = try? client.people.trustBlocking(in: chain)
+        if case .changed(let pinned) = trust, let failure = try? changed(chain, from: pinned) { return failure }
+        if case .renewed = trust { return renewed(chain) }
+        return CommandFailure(
+            .unverified, "\(DisplayText.name(chain.handle.bytes)) is not verified",
             hints: ["tresor verify \(Shell.word(chain.handle, or: chain.user))"])
     }
 

@@ -18,6 +18,7 @@ extension CommandFailure {
         message = message.split(separator: "\n").joined(separator: " ").replacing(". Please", with: "; please")
         while let last = message.last, last == "." || last == " " { message.removeLast() }
         if let first = message.first { message = first.lowercased() + message.dropFirst() }
+        if message.contains("<DATE>'"), message.contains("invalid") { message += "; a DATE is like 2026-05-03" }
         return message.isEmpty ? "wrong arguments" : message
     }
 }

@@ -39,7 +39,13 @@ struct CommandFailure: Error, Sendable {
             self = failure
             return
         }
-        let words = Self.words(for: error)
+        let person = error == .unverified ? Surroundings.current.unverified.failure : nil
+        let words = person?.message ?? Self.words(for: error)
+        if let person, hints.isEmpty {
+            self = CommandFailure(
+                of: error, file.map { "\(DisplayText.quoted($0)): \(words)" } ?? words, hints: person.hints, file: file)
+            return
+        }
         let hints = hints.isEmpty && Self.isForAnAuthority(error) ? ["tresor … {--store-ca} --store-ca FILE"] : hints
         self.init(of: error, file.map { "\(DisplayText.quoted($0)): \(words)" } ?? words, hints: hints, file: file)
     }

@@ -40,6 +40,9 @@ struct Environment: Sendable {
         }
     }
 
+    /// Whether a password, or a command that prints it, is given.
+    var hasPassword: Bool { passwordFile != nil || passwordCommand != nil }
+
     var isDumbTerminal: Bool { terminal == nil || terminal == "dumb" }
 
     private static func value(_ name: String) throws(CommandFailure) -> String? {

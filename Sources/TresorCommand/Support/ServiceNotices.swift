@@ -14,16 +14,25 @@ final class ServiceNotices: Sendable {
     }
 
     private let reason = Mutex<Reason?>(nil)
+    private let isDeviceTold = Mutex(false)
+
+    /// Whether nobody has told in this run that the device is no longer trusted. Now somebody does.
+    func tellsDevice() -> Bool {
+        isDeviceTold.withLock { isTold in
+            defer { isTold = true }
+            return !isTold
+        }
+    }
 
     /// Says that requests are dated by the service, or notes why the command fails.
     ///
     /// - Parameters:
     ///   - place: the address of the service, fit to be shown.
-    ///   - say: shows the person a line.
-    func take(_ notice: ServiceNotice, from place: String, saying say: (String) -> Void) {
+    ///   - output: shows the person a line.
+    func take(_ notice: ServiceNotice, from place: String, telling output: Output) {
         switch notice {
         case .clockOff(let own, let service):
-            say("\(Self.clocks(own, service, place)); requests are dated by the service: set this clock")
+            output.say("\(Self.clocks(own, service, place)); requests are dated by the service: set this clock")
         case .clockFarOff(let own, let service):
             note(
                 .failed(.serviceClock),
@@ -35,6 +44,10 @@ final class ServiceNotices: Sendable {
                 "the service at \(place) is not the one that this home has met there; "
                     + "ask its operator whether they made a new one: if they did not, somebody stands in between",
                 hints: ["tresor register --no-login --replace"])
+        case .deviceUnknown:
+            guard tellsDevice() else { return }
+            output.say("this device is no longer trusted: \(DeviceFault.unknown)")
+            output.hint(DeviceFault.wayOut)
         }
     }
 

@@ -42,6 +42,7 @@ struct Surroundings: Sendable {
     let keys = KeyStanding()
     let obstacle = LastObstacle()
     let homeFault = LastHomeFault()
+    let unverified = UnverifiedPerson()
     let notices = ServiceNotices()
     let storeDoubt = StoreDoubt()
 

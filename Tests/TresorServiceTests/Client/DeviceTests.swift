@@ -41,6 +41,17 @@
             await #expect(throws: TresorError.noAccess) { _ = try await here.allTresors() }
         }
 
+        /// A service that has lost its server shares tells the era that it began only without the device.
+        @Test func aServiceThatTrustsNoDeviceTakesThePassword() async throws {
+            let (stage, _, here, _) = try await stage()
+            _ = try await here.create("plans")
+            try await stage.bench.service.distrust(operator: nil)
+            let client = stage.client(of: here.client.home)
+            await #expect(throws: TresorError.noAccess) { _ = try await client.device.unlock() }
+            let again = try await client.unlock(password: Password("the password of anna"))
+            #expect(try await again.allTresors().count == 1)
+        }
+
         /// Who removes their own device goes on, without it.
         @Test func aPersonWhoRemovesThisDeviceGoesOn() async throws {
             let (_, _, here, device) = try await stage()

@@ -89,6 +89,17 @@ import TresorTesting
         try await stage.run(64, as: "anna", "list")
     }
 
+    /// A service whose disk is full hands out no server share, and the password opens.
+    @Test func aServiceWithoutRoomPointsToThePassword() async throws {
+        let clock = FixedClock()
+        let handler = FullHandler(base: try OpenHandler(MemoryStore(), clock: clock.read))
+        let stage = try CommandStage(before: handler, clock: clock)
+        try await stage.settle(try Identity.make(handle: Name(typed: "anna"), time: clock.now))
+        let told = try await stage.failure(18, as: "anna", "list")
+        #expect(told.contains("this device does not open the identity now: the store at "), "\(told)")
+        #expect(told.contains("--password-file FILE") && !told.contains("tresor remember"), "\(told)")
+    }
+
     /// A person who has not registered has an identity, and is told what to do.
     @Test func anIdentityIsMadeBeforeTheRegistration() async throws {
         let stage = try stage()
@@ -115,4 +126,15 @@ import TresorTesting
             #expect(ServiceLocation(note: note) == nil, "\(note)")
         }
     }
+}
+
+/// A service that has no room to note that it handed out a server share.
+private struct FullHandler: ServiceHandler {
+    let base: OpenHandler
+
+    func answer(_ call: ServiceCall) async -> ServiceReply {
+        call.operation == .serverShare ? ServiceReply(Refusal(.full, .store(.full))) : await base.answer(call)
+    }
+
+    func isHealthy() async -> Bool { await base.isHealthy() }
 }
