@@ -318,6 +318,10 @@ package enum Mutation: String, CaseIterable, Sendable {
     case provedPlace
     /// That a head is known by its session, and not by the person whom it names.
     case ownSession
+    /// That the head of a device proves nothing of its person.
+    case personsHead
+    /// That a session is known for a minute.
+    case recentSession
     /// That a person who waits for their account stays a stranger.
     case activeAccount
     /// That a large head from a barred address is signed by a key that has signed before.
