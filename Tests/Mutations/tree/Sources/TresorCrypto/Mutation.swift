@@ -330,6 +330,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case keptRoom
     /// That the bodies of an account take its own share of the room, wherever it asks from.
     case accountRoom
+    /// That the accounts behind one address leave half of the room to others.
+    case lineRoom
     /// The bytes of a body that must come in a span of time.
     case bodyPace
     /// That the networks of a line of IPv6 share limits.

@@ -117,9 +117,14 @@
 
         @Test func A231_withoutTheCheckAnAccountTakesTheRoomOfItsAddress() async throws {
             try await Self.expectReal(without: .accountRoom) {
-                let room = SharedBudget(maximum: 8 << 20, share: 4 << 20)
+                let room = SharedBudget(maximum: 16 << 20, share: 4 << 20)
                 let held = try RoomTests.held(of: 1, in: room) { _ in 1 }
                 return try !held.isEmpty && RoomTests.held(of: 2, in: room) { _ in 1 }.isEmpty
+            }
+            try await Self.expectReal(without: .lineRoom) {
+                let room = SharedBudget(maximum: 16 << 20, share: 4 << 20)
+                let held = try (1...5).flatMap { try RoomTests.held(of: $0, in: room) { _ in 1 } }
+                return try !held.isEmpty && RoomTests.held(of: 6, in: room) { _ in 2 }.isEmpty
             }
         }
 
