@@ -40,16 +40,11 @@
                 return []
             }
             if statements.contains(where: \.liftsLimits) { isLimited = false }
-            if finishing, !isLimited, !statements.isEmpty {
-                // However long the statements take, the commit has its limit.
-                let results = try run(statements, finishing: false)
-                _ = try run([], finishing: true)
-                return results
-            }
             let beginning = phase == .fresh ? kind : nil
             phase = finishing ? .ended : .open
             if finishing, kind == .write { mayBeCommitted = true }
             do {
+                // However long the statements take, an exchange with the commit has its limit.
                 return try connection.exchange(
                     statements, beginning: beginning, committing: finishing, isLimited: isLimited || finishing)
             } catch {

@@ -59,7 +59,7 @@ package struct LogArchive: Sendable {
     }
 
     /// Reads local entries from one sequence number on, to the end of its part. They are not verified.
-    private func entries(
+    func entries(
         of tresor: TresorID, from first: UInt64, through last: UInt64
     ) throws(TresorError) -> [[UInt8]] {
         let (part, offset) = first.quotientAndRemainder(dividingBy: LogCopy.partCount)
@@ -123,10 +123,18 @@ package struct LogArchive: Sendable {
     package func forgetPacks(
         of tresor: TresorID, upTo sequence: UInt64, while mayGoOn: () throws(TresorError) -> Bool = { true }
     ) throws(TresorError) -> Bool {
+        var volumes = VolumePlaces(of: tresor, in: self)
+        return try forgetPacks(upTo: sequence, volumes: &volumes, while: mayGoOn)
+    }
+
+    /// Does the same where it is known by now at which entries volumes may be.
+    func forgetPacks(
+        upTo sequence: UInt64, volumes: inout VolumePlaces, while mayGoOn: () throws(TresorError) -> Bool = { true }
+    ) throws(TresorError) -> Bool {
         for part in 0...(sequence / Self.packPartCount) {
             let isDone = try home.exclusively { () throws(TresorError) in
                 guard try mayGoOn() else { return false }
-                try forgetPacks(of: tresor, inPart: part)
+                try forgetPacks(inPart: part, volumes: &volumes)
                 return true
             }
             guard isDone else { return false }
@@ -135,26 +143,10 @@ package struct LogArchive: Sendable {
     }
 
     /// Deletes the kept packs and volumes of the entries of a part. To be called while nobody else changes the home.
-    func forgetPacks(of tresor: TresorID, inPart part: UInt64) throws(TresorError) {
+    func forgetPacks(inPart part: UInt64, volumes: inout VolumePlaces) throws(TresorError) {
+        let tresor = volumes.tresor
         try deleteAll { .records(tresor, part: part, piece: $0) }
-        for sequence in try possibleCheckpoints(of: tresor, inPart: part) {
-            try forgetVolumes(of: tresor, checkpoint: sequence)
-        }
-    }
-
-    /// The sequence numbers of a part at which volumes may be kept: all but those of entries that are no checkpoints. The
-    /// local log copy is believed about an entry if it has the next one too, which names its hash.
-    private func possibleCheckpoints(of tresor: TresorID, inPart part: UInt64) throws(TresorError) -> [UInt64] {
-        let first = part * Self.packPartCount
-        let last = first + Self.packPartCount
-        let copy = try entries(of: tresor, from: first, through: last).map { try? Entry($0) }
-        return (first..<last).filter { sequence in
-            let place = Int(sequence - first)
-            guard copy.indices.contains(place + 1), let entry = copy[place], entry.tresor == tresor,
-                entry.sequence == sequence, let hash = try? entry.hash(), copy[place + 1]?.previous == hash
-            else { return true }
-            return entry.isCheckpoint
-        }
+        for sequence in volumes.places(inPart: part) { try forgetVolumes(of: tresor, checkpoint: sequence) }
     }
 
     /// Deletes the kept volumes of a checkpoint. To be called while nobody else changes the home.

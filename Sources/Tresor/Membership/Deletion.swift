@@ -89,10 +89,11 @@ extension LogArchive {
     func forget(_ state: LogState) throws(TresorError) {
         // Another program may have read more. The pack of the next entry is kept before it is sent.
         let last = max(state.head.sequence, try pinnedHead(of: state.tresor)?.sequence ?? 0) + 1
-        try forgetPacks(of: state.tresor, upTo: last)
+        var volumes = VolumePlaces(of: state.tresor, in: self)
+        _ = try forgetPacks(upTo: last, volumes: &volumes)
         try client.home.exclusively { () throws(TresorError) in
             // Until the head goes, packs may have come again.
-            for part in 0...(last / Self.packPartCount) { try forgetPacks(of: state.tresor, inPart: part) }
+            for part in 0...(last / Self.packPartCount) { try forgetPacks(inPart: part, volumes: &volumes) }
             try forgetAccess(to: state.tresor)
             try forgetUnsent(of: state.tresor)
             var noted = notedStores()

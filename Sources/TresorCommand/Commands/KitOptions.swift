@@ -89,19 +89,20 @@ struct KitOptions: ParsableArguments, Sendable {
         let recoveryKit = try kept(workplace)
         let locator = try recoveryKit.locator()
         let words = try recoveryKit.words()
+        let result: Result
         do {
-            let result = try await act(recoveryKit)
-            if let kit {
-                try Self.restore(words, of: locator, to: kit)
-                workplace.output.say(
-                    "the recovery kit is in \(DisplayText.quoted(kit)); print it and keep it apart from this machine")
-            }
-            tellOfStore(workplace)
-            return result
+            result = try await act(recoveryKit)
         } catch {
-            await takeBack(locator, workplace)
+            await takeBack(words, of: locator, workplace)
             throw error
         }
+        if let kit {
+            try Self.restore(words, of: locator, to: kit)
+            workplace.output.say(
+                "the recovery kit is in \(DisplayText.quoted(kit)); print it and keep it apart from this machine")
+        }
+        tellOfStore(workplace)
+        return result
     }
 
     /// Says of a store that is lost together with this machine that the kit needs it.
@@ -114,8 +115,11 @@ struct KitOptions: ParsableArguments, Sendable {
     }
 
     /// Removes the file of a kit that did not become valid, while no other command can make it valid. Its copy may be in
-    /// the store by then. The cleanup deletes that, now or with a later command: these words may never become valid.
-    private func takeBack(_ locator: Hash256, _ workplace: CommandContext) async {
+    /// the store by then. The cleanup deletes that, now or with a later command: these words may never become valid. If the
+    /// act failed behind the moment from which they are valid, their file has to be there.
+    private func takeBack(
+        _ words: borrowing SecretBytes, of locator: Hash256, _ workplace: CommandContext
+    ) async {
         let (client, output) = (workplace.client, workplace.output)
         let shown = kit.map { "the recovery kit in \(DisplayText.quoted($0))" } ?? "the recovery kit that was shown"
         let stays = "\(shown) stays; it may not be valid: run the command again with it, or destroy it"
@@ -128,16 +132,21 @@ struct KitOptions: ParsableArguments, Sendable {
         } catch { return output.say(stays) }
         try? await client.uninterrupted { () async throws(TresorError) in try await client.cleanup.finishLocked() }
         guard let file = try? client.identityFileBlocking() else { return output.say(stays) }
-        guard file.kitLocator != locator else { return }
-        let isDead = (try? client.recovery.isPreparedBlocking(at: locator)) == false
-        let isRemoved = kit.map { (try? Self.read($0).locator()) == locator && unlink($0) == 0 } ?? false
-        output.say(
-            "\(shown) \(isRemoved ? "was removed" : "must be destroyed"): "
-                + (isDead ? "it opens nothing" : "it is not valid, but its copy may still be in the store"))
+        if file.kitLocator == locator {
+            do throws(CommandFailure) {
+                if let kit { try Self.restore(words, of: locator, to: kit) }
+            } catch { output.say(error.message) }
+        } else {
+            let isDead = (try? client.recovery.isPreparedBlocking(at: locator)) == false
+            let isRemoved = kit.map { (try? Self.read($0).locator()) == locator && unlink($0) == 0 } ?? false
+            output.say(
+                "\(shown) \(isRemoved ? "was removed" : "must be destroyed"): "
+                    + (isDead ? "it opens nothing" : "it is not valid, but its copy may still be in the store"))
+        }
         _ = consume lock
     }
 
-    /// Writes the words of a kit that has become valid again, if their file is not there any more. A run with the same
+    /// Writes again the words of a kit that has become valid, if their file is not there any more. A run with the same
     /// words may have failed before that, and removed it: it has the slot lock then, and removes no valid kit later.
     private static func restore(
         _ words: borrowing SecretBytes, of locator: Hash256, to path: String

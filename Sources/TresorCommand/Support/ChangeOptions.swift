@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// `-n`, for a command whose change has no better words.
+/// `-n`, for a command that says nothing more exact about its change.
 struct DryRunOption: ParsableArguments, Sendable {
     @Flag(name: [.customShort("n"), .customLong("dry-run")], help: "Show what would change, and change nothing.")
     var dryRun = false

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The part of an author in the log before their entry (SPEC §9.3, R13).
+/// The status of an author in the log before their entry (SPEC §9.3, R13).
 package enum Author: Hashable, Sendable {
     /// A member who does not wait.
     case member(Member)

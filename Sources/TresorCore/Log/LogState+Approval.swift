@@ -7,7 +7,7 @@ extension LogState {
     /// The error for a person who is no member: they wait, or they have no access.
     package func refusal(of user: UserID) -> TresorError { waiting[user] == nil ? .noAccess : .waiting }
 
-    /// The part of a person in the log; `nil` for a stranger and a former member.
+    /// The status of a person in the log; `nil` for a stranger and a former member.
     package func author(_ user: UserID) -> Author? {
         if let member = members[user] { return .member(member) }
         if let waiting = waiting[user] { return .waiting(waiting) }

@@ -48,10 +48,6 @@
         /// Whether its head has proved who asks.
         var isProved: Bool { account != nil }
 
-        /// The client whose share of the room counts: the source, or the account that the head has proved. So nobody takes
-        /// the share of an address from the accounts behind it.
-        private var payer: [UInt8] { account?.digest.bytes ?? source }
-
         /// Whether the body leaves room to small ones.
         private var isLarge: Bool { (head?.bodyByteCount ?? 0) > budget.smallByteCount }
 
@@ -64,7 +60,7 @@
         func append(_ bytes: ByteBuffer) -> Bool {
             let count = bytes.readableBytes
             guard let head, byteCount + count <= head.bodyByteCount else { return true }
-            guard budget.take(count, for: payer, isLarge: isLarge) else { return false }
+            guard budget.take(count, for: source, by: account, isLarge: isLarge) else { return false }
             room += count
             body.append(contentsOf: bytes.readableBytesView)
             byteCount = body.count
@@ -75,10 +71,10 @@
         ///
         /// - Returns: `false` if the body has no place there.
         func move(to verdict: Responder.Verdict) -> Bool {
-            budget.giveBack(room, for: payer)
+            budget.giveBack(room, for: source, by: account)
             (budget, account, room) = (verdict.room, verdict.account, 0)
-            guard let head, budget.hasRoom(for: head.bodyByteCount, of: payer, isLarge: isLarge),
-                budget.take(byteCount, for: payer, isLarge: isLarge)
+            guard let head, budget.hasRoom(for: head.bodyByteCount, of: source, by: account, isLarge: isLarge),
+                budget.take(byteCount, for: source, by: account, isLarge: isLarge)
             else { return false }
             room = byteCount
             return true
@@ -90,7 +86,7 @@
         func takeRoom(_ byteCount: Int) -> Bool {
             giveBack()
             let isLarge = byteCount > ServiceHead.smallByteCount
-            guard budget.take(byteCount, for: payer, isLarge: isLarge) else { return false }
+            guard budget.take(byteCount, for: source, by: account, isLarge: isLarge) else { return false }
             room = byteCount
             return true
         }
@@ -98,7 +94,7 @@
         /// Lets go of the body, and gives the room back, once.
         func giveBack() {
             body = []
-            budget.giveBack(room, for: payer)
+            budget.giveBack(room, for: source, by: account)
             room = 0
         }
 

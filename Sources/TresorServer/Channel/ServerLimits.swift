@@ -25,7 +25,7 @@
         /// The connections of one account.
         var connectionsOfAccount = 100
         /// The bytes of the bodies that are read or judged, and of the answers that are written: of all clients, and of one
-        /// account, or one address of requests that prove none.
+        /// account, or one address of requests that prove none. All accounts behind one address have half of the whole.
         var bodyByteCount = 256 << 20
         var bodyByteCountOfSource = 64 << 20
         /// The part of both for requests whose heads prove nothing.

@@ -38,7 +38,7 @@
             case cut
             /// A connection was closed, since there were too many.
             case turnedAway = "turned-away"
-            /// A sweep of things that are kept for a time only failed; it is tried again in ten minutes.
+            /// A sweep failed, which drops things that are kept for a time; it is tried again in ten minutes.
             case sweepFailed = "sweep-failed"
             /// The certificate was read again, or is not good at this time.
             case certificate

@@ -24,7 +24,7 @@
         /// Whether the person is in the log: a member, a person who waits, or an approver.
         var isIn: Bool { place != .former }
 
-        /// The part of a person in a log.
+        /// The status of a person in a log.
         enum Place: Hashable, Sendable {
             case member(Role)
             case waiting

@@ -57,6 +57,8 @@
         let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
         private let statements = Held<SignedStatement>()
+        /// The time for which a session is known that has held, in seconds: it may have ended since.
+        private static let knownDuration: UInt64 = 60
 
         init(context: ServiceContext) {
             engine = context.engine
@@ -97,10 +99,11 @@
 
         /// Judges the head of a request before its body comes.
         ///
-        /// - Returns: the person with an active account whom it proves by itself; `nil` for none. A small body needs no
-        ///   other proof than that its session has held: nobody else has its statement.
-        /// - Throws: 401 for a large body that no head and no chain in it can prove; 429 if the source is barred; the
-        ///   error of an engine that does not answer.
+        /// - Returns: the person with an active account whom it proves by itself; `nil` for none, and for a device, which
+        ///   takes nothing from its person. A small body needs no other proof than that its session has held in the last
+        ///   minute: nobody else has its statement.
+        /// - Throws: 401 for a large body that no head and no chain in it can prove, and 403 for one of a device; 429 if
+        ///   the source is barred; the error of an engine that does not answer.
         func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
             if case .anyone = head.operation.speaker { return nil }
             guard let statement = try read(head.authorization, head.audiences)?.statement else {
@@ -108,19 +111,22 @@
                 return nil
             }
             let isBarred = limits.look(.failure, of: head.source) != nil
+            let person = statement.signingDevice == nil ? statement.user : nil
             let state: SessionState?
             do throws(TresorError) {
                 // A small request makes a session known, and its key, whether the source is barred or not.
                 let session = try statement.hash()
-                let isKnown = statements.contains(of: statement.user) { $0.session == session }
-                if head.isLarge, isBarred, !isKnown, try !isSignedAsBefore(statement) { throw TresorError.busy }
-                if !head.isLarge, isKnown { return statement.user }
+                let known = statements.newest(of: statement.user) { $0.session == session }
+                if head.isLarge, isBarred, known == nil, try !isSignedAsBefore(statement) { throw TresorError.busy }
+                if !head.isLarge, let known, clock() <= known.time + Self.knownDuration { return person }
                 state = try await self.state(of: statement, hash: session)
             } catch {
                 throw Refusal(error)
             }
             switch state {
-            case .open: return statement.user
+            case .open:
+                guard person != nil || !head.isLarge else { throw .forbidden }
+                return person
             // Whoever waits for the operator is heard, and stays a stranger.
             case .waiting:
                 guard head.isLarge, head.operation.speaker != .applicant else { return nil }
@@ -178,8 +184,8 @@
         private func verify(
             _ statement: SessionStatement, hash session: Hash256, by signer: Hash256
         ) throws(TresorError) -> Bool {
-            let signed = SignedStatement(statement, session, by: signer)
-            if statements.contains(of: statement.user, where: { $0 == signed }) { return true }
+            let isKnown = statements.contains(of: statement.user) { $0.session == session && $0.signer == signer }
+            if isKnown { return true }
             return try Self.holds { () throws(TresorError) in try statement.verify(by: signer) }
         }
 
@@ -244,7 +250,8 @@
             }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
             switch state(of: statement, rows) {
-            case .open: statements.keep(SignedStatement(statement, session, by: signer.key), of: statement.user)
+            case .open:
+                statements.keep(SignedStatement(statement, session, by: signer.key, at: clock()), of: statement.user)
             case .waiting: break
             case .ended(let era): return .ended(era)
             case .closed: return nil

@@ -62,8 +62,8 @@
         }
 
         /// Admits a person who waits, or refuses them, which frees their handle. One who has only asked can be refused.
-        /// While it looks and decides, it holds the row of the person: no other process decides, and no request of theirs
-        /// comes in between.
+        /// While it looks and decides, it holds the row of the person: nobody else decides about them or changes it. A card
+        /// that they offer in between waits for the next decision.
         ///
         /// - Throws: ``TresorError/noAccess`` for a user who does not wait; ``TresorError/unverified`` for another card
         ///   than the one that the operator was shown; ``TresorError/busy`` if it changes in between.
@@ -86,7 +86,7 @@
                 let chain = try row.bytes(1)
                 guard try CardChain(chain, knowing: chain).newest.hash == request.card else { throw .unverified }
                 guard waits else { return DoneAnswer() }
-                // A renewal in between would have another card admitted than the one that was shown.
+                // Whatever the row has by now, no other card is decided on than the one that was shown.
                 let shown = [user, .integer(Int64(state.rawValue)), .bytes(chain)]
                 let changed =
                     request.isAdmitted

@@ -226,6 +226,50 @@
             #expect(await Self.verdict(try Self.head(of: eve, .finish), by: bench.service) == .refused(429))
         }
 
+        /// A thief of a device takes neither the room nor the places of its person, who removes it.
+        @Test func A230_aDeviceStaysAStranger() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let (device, share) = try await anna.trustedDevice()
+            func expectStranger() async throws {
+                let request = ServerShareRequest(device: share.id)
+                #expect(await bench.service.answer(Self.from(Self.source, try device.call(request))).status == 200)
+                for operation in [ServiceOperation.serverShare, .account, .append] {
+                    let small = try Self.head(of: device, operation, byteCount: 10)
+                    #expect(await Self.verdict(small, by: bench.service) == .unproved)
+                }
+            }
+            // In a session that is not known yet.
+            let first = try Self.head(of: device, .serverShare, byteCount: 10)
+            #expect(await Self.verdict(first, by: bench.service) == .unproved)
+            for operation in [ServiceOperation.append, .putCard] {
+                #expect(await Self.verdict(try Self.head(of: device, operation), by: bench.service) == .refused(403))
+            }
+            try await expectStranger()
+            #expect(await Self.verdict(try Self.head(of: device), by: bench.service) == .refused(403))
+            // It is heard behind a barred address.
+            Self.bar(at: bench.service)
+            try await expectStranger()
+            // A session of the person on that device is the person's.
+            let person = try bench.signer(anna.identity, device: share.id)
+            let small = try Self.head(of: person, .account, byteCount: 10)
+            #expect(await Self.verdict(small, by: bench.service) == .proved)
+        }
+
+        /// A session may have ended since it held, in another process or with its device.
+        @Test func A230_aSessionIsKnownForAMinute() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let service = try await bench.anotherService()
+            _ = try await anna.at(service).ask(AccountRequest())
+            _ = try await anna.ask(EndSessionsRequest())
+            bench.clock.now += 60
+            let small = try Self.head(of: anna, .account, byteCount: 10)
+            #expect(await Self.verdict(small, by: service) == .proved)
+            bench.clock.now += 1
+            #expect(await Self.verdict(small, by: service) == .unproved)
+        }
+
         /// A session that was ended is known no longer.
         @Test func anEndedSessionProvesNothing() async throws {
             let bench = try await Bench()

@@ -123,7 +123,7 @@
             ]) == [1]
         }
 
-        /// An invitation that the person brings between the look and the decision would be good again after a restore.
+        /// A refusal holds the row from its look to its decision: nobody is admitted in between.
         @Test func A251_aDecisionIsAboutWhatItHolds() async throws {
             let bench = try await Bench(.closed)
             let anna = try bench.stranger("anna")

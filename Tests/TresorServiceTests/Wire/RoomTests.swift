@@ -101,13 +101,17 @@
             #expect(proved.hasRoom(for: 16 << 20, of: [192, 0, 2, 1], isLarge: true))
         }
 
+        private static func user(_ account: UInt8) throws -> UserID {
+            UserID(try #require(Hash256([UInt8](repeating: account, count: Hash256.byteCount))))
+        }
+
         /// The bodies of an account that get room.
         ///
         /// - Parameter last: gives the last byte of the address from which each is sent.
         static func held(
             of account: UInt8, in room: SharedBudget, from last: (UInt8) -> UInt8
         ) throws -> [Exchange] {
-            let user = UserID(try #require(Hash256([UInt8](repeating: account, count: Hash256.byteCount))))
+            let user = try Self.user(account)
             return (0..<9).compactMap { (number: UInt8) in
                 let head = AcceptedHead(
                     route: .operation(.append), bodyByteCount: 1 << 20, authorization: nil, host: "localhost",
@@ -122,13 +126,41 @@
 
         /// Many accounts share an address, and one may have many.
         @Test func A231_anAccountTakesAShareOfItsOwnWhereverItAsksFrom() throws {
-            let room = SharedBudget(maximum: 8 << 20, share: 4 << 20)
+            let room = SharedBudget(maximum: 16 << 20, share: 4 << 20)
             let heldByEve = try Self.held(of: 1, in: room) { $0 }
             #expect(heldByEve.count == 3)
             let heldByAnna = try Self.held(of: 2, in: room) { _ in 1 }
             #expect(heldByAnna.count == 3)
             for body in heldByEve + heldByAnna { body.giveBack() }
             #expect(room.taken == 0)
+        }
+
+        /// Whoever has several accounts leaves half to all others, and an eighth of the other half to small bodies.
+        @Test func A231_theAccountsBehindOneAddressLeaveHalfToOthers() throws {
+            let room = SharedBudget(maximum: 16 << 20, share: 4 << 20)
+            let heldByEve = try (1...6).flatMap { try Self.held(of: $0, in: room) { _ in 1 } }
+            #expect(heldByEve.count == 7)
+            let heldByAnna = try Self.held(of: 7, in: room) { _ in 2 }
+            #expect(heldByAnna.count == 3)
+            let bert = try Self.user(8)
+            #expect(room.take(64 << 10, for: [192, 0, 2, 1], by: bert))
+            // Who has no account there has another share.
+            #expect(room.take(1 << 20, for: [192, 0, 2, 1], isLarge: true))
+            room.giveBack(64 << 10, for: [192, 0, 2, 1], by: bert)
+            room.giveBack(1 << 20, for: [192, 0, 2, 1])
+            for body in heldByEve + heldByAnna { body.giveBack() }
+            #expect(room.taken == 0)
+        }
+
+        @Test func A231_theAccountsOfALineOfIPv6LeaveHalfToOthers() throws {
+            let room = SharedBudget(maximum: 100, share: 20)
+            var count = 0
+            for account: UInt8 in 1...9 {
+                let user = try Self.user(account)
+                while room.take(1, for: Self.source(1, account, account), by: user) { count += 1 }
+            }
+            #expect(count == 50)
+            #expect(try room.take(1, for: Self.source(2, 0, 0), by: Self.user(10)))
         }
 
         /// Bodies that lack a byte fill what strangers have, and each command asks for the description first.

@@ -59,16 +59,15 @@ extension CommandSuite {
         @Test func theWordsThatAnotherRunMayPutInForceStay() async throws {
             let stage = try CommandStage()
             let anna = try await stage.personWithPassword("anna")
-            let words = ["recover", "--new-kit", "--kit", "@kit", "--password-file", "@password"]
             let other = Mutex<SlotLock?>(try anna.client.home.slotLock())
             var wait = SlotWait()
             wait.patience = .zero
-            let ending = try await stage.run(as: "anna", words, slotWait: wait)
+            let ending = try await stage.run(as: "anna", Self.words, slotWait: wait)
             other.withLock { $0 = nil }
             #expect(ending.code == 11, "\(ending.error)")
             #expect(ending.error.contains("another command changes the kit of this home: the recovery kit in \""))
             let kept = try stage.bytes("kit")
-            #expect(try await stage.run(as: "anna", words).code == 0)
+            #expect(try await stage.run(as: "anna", Self.words).code == 0)
             #expect(try stage.bytes("kit") == kept)
         }
 
@@ -76,7 +75,6 @@ extension CommandSuite {
         @Test func theWordsOfAValidKitAreWrittenAgain() async throws {
             let stage = try CommandStage()
             let anna = try await stage.personWithPassword("anna")
-            let words = ["recover", "--new-kit", "--kit", "@kit", "--password-file", "@password"]
             let held = try HeldSlots(of: anna.client.home)
             let others = Mutex<[CommandStage.Ending]>([])
             var wait = SlotWait()
@@ -84,17 +82,49 @@ extension CommandSuite {
                 held.end()
                 guard others.withLock({ $0.isEmpty }) else { return }
                 stage.evil.showKitCopy { _ in nil }
-                if let other = try? await stage.run(as: "anna", words) { others.withLock { $0.append(other) } }
+                if let other = try? await stage.run(as: "anna", Self.words) { others.withLock { $0.append(other) } }
                 stage.evil.showKitCopy { $0 }
                 #expect(!FileManager.default.fileExists(atPath: stage.path("kit")))
             }
-            let ending = try await stage.run(as: "anna", words, slotWait: wait)
+            let ending = try await stage.run(as: "anna", Self.words, slotWait: wait)
             let other = try #require(others.withLock { $0.first })
             #expect(other.code == 18 && other.error.contains("kit\" was removed: it opens nothing\n"), "\(other.error)")
             #expect(ending.code == 0, "\(ending.error)")
             let locator = try Self.locator(of: stage.bytes("kit"))
             #expect(try anna.client.identityFileBlocking().kitLocator == locator)
         }
+
+        /// Another run with the same words has removed their file, and the act fails behind the moment from which they are
+        /// valid.
+        @Test func theWordsOfAKitThatIsValidAreWrittenAgainAlthoughTheActFails() async throws {
+            let stage = try CommandStage()
+            let anna = try await stage.personWithPassword("anna")
+            stage.evil.failDeletions()
+            stage.evil.beforeNextDeletion { try? FileManager.default.removeItem(atPath: stage.path("kit")) }
+            let ending = try await stage.run(as: "anna", Self.words)
+            #expect(ending.code == 18, "\(ending.error)")
+            let locator = try Self.locator(of: stage.bytes("kit"))
+            #expect(try anna.client.identityFileBlocking().kitLocator == locator)
+        }
+
+        /// Nobody reads that a kit stays whose words are gone: another file has its name by now.
+        @Test(arguments: [false, true])
+        func aKitWhoseWordsAreGoneIsToBeMadeAgain(actFails: Bool) async throws {
+            let stage = try CommandStage()
+            _ = try await stage.personWithPassword("anna")
+            if actFails { stage.evil.failDeletions() }
+            stage.evil.beforeNextDeletion {
+                try? FileManager.default.removeItem(atPath: stage.path("kit"))
+                try? stage.write([7], to: "kit")
+            }
+            let ending = try await stage.run(as: "anna", Self.words)
+            #expect(ending.code == (actFails ? 18 : 64), "\(ending.error)")
+            let said = ending.error.components(separatedBy: "the recovery kit is valid, but its words are not in")
+            #expect(said.count == 2 && !ending.error.contains("print it"), "\(ending.error)")
+            #expect(try stage.bytes("kit") == [7])
+        }
+
+        private static let words = ["recover", "--new-kit", "--kit", "@kit", "--password-file", "@password"]
 
         private static func locator(of words: [UInt8]) throws -> Hash256 {
             let typed = try SecretBytes(copying: words.span)

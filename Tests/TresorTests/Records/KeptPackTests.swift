@@ -114,16 +114,21 @@ import TresorTesting
         return (book, checkpoint)
     }
 
+    /// Gives the home a copy of a log.
+    private func keep(_ copy: [[UInt8]], of book: RecordBook) throws {
+        for start in stride(from: 0, through: 512, by: 512) {
+            let part = LogCopy(entries: Array(copy.dropFirst(start).prefix(512)))
+            try home.replace(.log(book.tresor, part: UInt64(start / 512)), with: part.bytes)
+        }
+    }
+
     /// Forgets a log that the home has in this copy, with two volumes of a checkpoint.
     ///
     /// - Returns: the number of reads that it took.
     private func forget(_ book: RecordBook, _ copy: [[UInt8]], withVolumesOf checkpoint: UInt64) throws -> Int {
         let volumes = ([0, 1] as [UInt64]).map { HomeObject.volume(book.tresor, checkpoint: checkpoint, number: $0) }
         for volume in volumes { try home.replace(volume, with: [7]) }
-        for start in stride(from: 0, through: 512, by: 512) {
-            let part = LogCopy(entries: Array(copy.dropFirst(start).prefix(512)))
-            try home.replace(.log(book.tresor, part: UInt64(start / 512)), with: part.bytes)
-        }
+        try keep(copy, of: book)
         let before = home.readCount
         try anna.client.archive.forgetPacks(of: book.tresor, upTo: book.state.head.sequence)
         let count = home.readCount - before
@@ -153,6 +158,27 @@ import TresorTesting
         try home.replace(.volume(book.tresor, checkpoint: checkpoint, number: 0), with: [7])
         try anna.client.archive.forgetPacks(of: book.tresor, upTo: book.state.head.sequence)
         #expect(home.read(.volume(book.tresor, checkpoint: checkpoint, number: 0)) == nil)
+    }
+
+    /// Whoever was removed loses what they kept, also where a file of their home cannot be read.
+    @Test func anUnreadableCopyOfTheLogHidesNoVolumes() throws {
+        let (book, checkpoint) = try longLog()
+        let volume = HomeObject.volume(book.tresor, checkpoint: checkpoint, number: 0)
+        try home.replace(volume, with: [7])
+        let archive = world.client(UnreadableLogHome(base: home)).archive
+        try archive.forgetPacks(of: book.tresor, upTo: book.state.head.sequence)
+        #expect(home.read(volume) == nil)
+    }
+
+    @Test func aDeletionReadsEachPartOfTheLogOnce() throws {
+        let (book, checkpoint) = try longLog()
+        let volume = HomeObject.volume(book.tresor, checkpoint: checkpoint, number: 0)
+        try home.replace(volume, with: [7])
+        try keep(book.entries, of: book)
+        let counting = CountingHome(home: home)
+        try world.client(counting).archive.forget(book.state)
+        #expect(counting.tally.counts["home log"] == 2)
+        #expect(home.read(volume) == nil)
     }
 
     @Test func aDeletionGivesTheHomeToOthersBehindThePacks() async throws {
@@ -244,5 +270,19 @@ private final class DeletionCountingHome: ForwardingHome {
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         locks.withLock { $0.append(0) }
         return try base.exclusively(body)
+    }
+}
+
+/// A home whose copies of logs cannot be read.
+private final class UnreadableLogHome: ForwardingHome {
+    let base: MemoryHome
+
+    init(base: MemoryHome) { self.base = base }
+
+    func look() {}
+
+    func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
+        if case .log = object.kind { throw .failed(.inputOutput) }
+        return base.read(object)
     }
 }

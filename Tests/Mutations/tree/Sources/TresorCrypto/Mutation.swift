@@ -318,6 +318,10 @@ package enum Mutation: String, CaseIterable, Sendable {
     case provedPlace
     /// That a head is known by its session, and not by the person whom it names.
     case ownSession
+    /// That the head of a device proves nothing of its person.
+    case personsHead
+    /// That a session is known for a minute.
+    case recentSession
     /// That a person who waits for their account stays a stranger.
     case activeAccount
     /// That a large head from a barred address is signed by a key that has signed before.
@@ -326,6 +330,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case keptRoom
     /// That the bodies of an account take its own share of the room, wherever it asks from.
     case accountRoom
+    /// That the accounts behind one address leave half of the room to others.
+    case lineRoom
     /// The bytes of a body that must come in a span of time.
     case bodyPace
     /// That the networks of a line of IPv6 share limits.

@@ -174,7 +174,7 @@ struct TextVectors: TestWriter {
         addForeignKits(words, base: base)
     }
 
-    /// The words as other programs write them: what separates no words belongs to one.
+    /// The words as other programs write them: a character that is no separator belongs to a word.
     private func addForeignKits(_ words: [String], base: Int) {
         let wide = words.joined(separator: " ").utf16.map { u16(Int($0)) }
         for (comment, typed) in [

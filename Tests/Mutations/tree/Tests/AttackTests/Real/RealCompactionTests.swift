@@ -147,7 +147,7 @@ private struct Owners {
         return next
     }
 
-    /// What another new device shows of the plan.
+    /// The plan, as another new device shows it.
     func shown() async throws -> Record {
         let records = newDevice().records(in: scene.tresor)
         _ = try await records.sync()

@@ -40,6 +40,28 @@
                     authorization: try HeadTests.request(naming: anna, by: eve).text, source: [192, 0, 2, 1])
                 return try await bench.service.proves(head) == anna.user
             }
+            try await Self.expectReal(without: .personsHead) {
+                let bench = try await Bench()
+                let anna = try await bench.person("anna")
+                let (device, _) = try await anna.trustedDevice()
+                let call = try device.call(.append, [])
+                let head = ServiceHead(
+                    operation: .append, bodyByteCount: 16 << 20, authorization: call.authorization,
+                    source: call.source)
+                return (try? await bench.service.proves(head)) == anna.user
+            }
+            try await Self.expectReal(without: .recentSession) {
+                let bench = try await Bench()
+                let anna = try await bench.person("anna")
+                let other = try await bench.anotherService()
+                _ = try await anna.at(other).ask(AccountRequest())
+                _ = try await anna.ask(EndSessionsRequest())
+                bench.clock.now += 61
+                let call = try anna.call(AccountRequest())
+                let head = ServiceHead(
+                    operation: .account, bodyByteCount: 10, authorization: call.authorization, source: call.source)
+                return try await other.proves(head) == anna.user
+            }
             try await Self.expectReal(without: .activeAccount) {
                 let bench = try await Bench(.closed)
                 let eve = try bench.stranger("eve")
@@ -96,9 +118,14 @@
 
         @Test func A231_withoutTheCheckAnAccountTakesTheRoomOfItsAddress() async throws {
             try await Self.expectReal(without: .accountRoom) {
-                let room = SharedBudget(maximum: 8 << 20, share: 4 << 20)
+                let room = SharedBudget(maximum: 16 << 20, share: 4 << 20)
                 let held = try RoomTests.held(of: 1, in: room) { _ in 1 }
                 return try !held.isEmpty && RoomTests.held(of: 2, in: room) { _ in 1 }.isEmpty
+            }
+            try await Self.expectReal(without: .lineRoom) {
+                let room = SharedBudget(maximum: 16 << 20, share: 4 << 20)
+                let held = try (1...5).flatMap { try RoomTests.held(of: $0, in: room) { _ in 1 } }
+                return try !held.isEmpty && RoomTests.held(of: 6, in: room) { _ in 2 }.isEmpty
             }
         }
 
