@@ -42,11 +42,18 @@ extension Records {
     ///   SPEC §4.4, a content over its limit, and changes of more than 1 MiB together.
     @concurrent public func change(
         _ changes: [RecordChange], ifShown shown: [String: UInt64?] = [:]
+    ) async throws(TresorError) { try await change(changes, ifShown: shown, seen: nil) }
+
+    /// Does what ``change(_:ifShown:)`` does for an author who saw less than the home shows now: what came since stays
+    /// beside the change. A revision in `shown` counts as seen.
+    ///
+    /// - Parameter seen: what the home showed to the author; `nil` for what it shows now.
+    @concurrent package func change(
+        _ changes: [RecordChange], ifShown shown: [String: UInt64?], seen: SeenRecords?
     ) async throws(TresorError) {
         var wanted: [(name: Name, content: Item.Content)] = []
         for change in changes { wanted.append((try Name(text: change.name), try change.itemContent())) }
-        var expected: [Name: UInt64?] = [:]
-        for (name, revision) in shown { expected[try Name(text: name)] = revision }
+        let expected = try Self.expectation(shown)
         let time = session.client.clock()
         for _ in 0..<Self.attemptCount {
             let view = try await view()
@@ -54,7 +61,8 @@ extension Records {
             let isDone = try await outbox.change { [wanted, expected] (outbox) throws(TresorError) in
                 // While the view was read, the sent commit may have come into the log, or others' changes into the home.
                 guard try isCurrent(view) else { return false }
-                try outbox.add(try outbox.items(of: wanted, over: view.table, ifShown: expected, at: time))
+                try outbox.add(
+                    try outbox.items(of: wanted, over: view.table, seen: seen?.table, ifShown: expected, at: time))
                 return true
             }
             if isDone { return }
@@ -357,7 +365,10 @@ extension Records {
 }
 
 extension RecordChange {
-    fileprivate func itemContent() throws(TresorError) -> Item.Content {
+    /// The content as an item has it.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` for a type that is none, or begins with `tresor/`.
+    func itemContent() throws(TresorError) -> Item.Content {
         guard let content else { return .deleted }
         let type = try Name(text: content.type)
         try type.checkIsOfContents()

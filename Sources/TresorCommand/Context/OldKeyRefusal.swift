@@ -30,6 +30,21 @@ extension CommandContext {
     }
 }
 
+/// The refusals of commands on records.
+extension CommandContext {
+    /// The failure of a sync, with its reason as far as the log tells it.
+    func failure(_ error: TresorError, of summary: TresorSummary, _ session: Session) -> CommandFailure {
+        guard error == .noAccess || error == .unverified, let state = summary.state else {
+            return CommandFailure(error)
+        }
+        if error == .unverified, state.founder == session.user {
+            return TresorResolver.madeWithOldKeys(state.tresor, hint: "")
+        }
+        guard error == .noAccess else { return CommandFailure(error) }
+        return tresors.refusal(of: summary, in: state, session, writing: true) ?? CommandFailure(error)
+    }
+}
+
 extension TresorResolver {
     /// Refuses an act in a tresor whose log has newer keys of this person than this home.
     func refuseOldKeys(in state: LogState, _ session: Session) throws(CommandFailure) {
