@@ -132,8 +132,8 @@ struct PutCommand: InputsCommand {
     private func check(_ summary: TresorSummary, _ session: Session, _ reach: StoreReach) async throws {
         guard let state = summary.state else { return }
         let workplace = reach.workplace
-        try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
-        try workplace.tresors.refuseOldKeys(in: state, session)
+        if let failure = await workplace.oldKeys(in: state, session) { throw failure }
+        try await workplace.verifyOwner(of: state, for: session)
         guard let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) else { return }
         if state.members[session.user] == nil, reach.absence == nil, !later {
             _ = try? await session.records(in: summary.tresor).pull()

@@ -71,7 +71,7 @@ struct SyncCommand: SurfaceCommand {
             } catch {
                 // Nobody named one for which they wait.
                 if error == .waiting, tresors.isEmpty { continue }
-                let failure = workplace.failure(error, of: summary, session)
+                let failure = await workplace.failure(error, of: summary, session)
                 tally.errors.append(failure.error)
                 tell(failure.message, failure.hints, of: summary, workplace)
             }
@@ -213,13 +213,13 @@ struct SyncCommand: SurfaceCommand {
         if let held = report.held {
             // The next sync finds out what became of it.
             Surroundings.current.obstacle.note(mayBeDone: false)
-            let failure = workplace.failure(held, of: summary, session)
+            let failure = await workplace.failure(held, of: summary, session)
             tell(
                 "nothing was sent, and the changes stay in your home: \(failure.message)", failure.hints, of: summary,
                 workplace)
         }
         if report.isGone, !report.unsent.isEmpty {
-            let failure = workplace.failure(.noAccess, of: summary, session)
+            let failure = await workplace.failure(.noAccess, of: summary, session)
             tell(
                 "\(Self.count(report.unsent)) cannot be sent: \(failure.message)",
                 failure.hints + ["tresor sync -t \(workplace.tresors.word(of: summary)) --drop"], of: summary, workplace

@@ -133,7 +133,7 @@ struct FetchedRecords {
         var session = try await reach.unlock(to: reason)
         let (summary, _) = try await reach.find(text, for: &session)
         if let state = summary.state {
-            try await reach.workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+            try await reach.workplace.verifyOwner(of: state, for: session)
         }
         var outcome: (records: Records, report: SyncReport)?
         var refusal: TresorError?
