@@ -1291,27 +1291,57 @@ def read_changes(reader):
     return items
 
 
+UNFINISHED, CONTENT, ATTACHMENT = 0, 1, 2
+
+
+def read_held(reader):
+    """What a row says: number, kind, until or size or (content, generation, blob, header), and its bytes."""
+    start, number, kind = reader.at, reader.u16(), reader.u8()
+    require(1 <= number <= 2046 and kind <= ATTACHMENT)
+    if kind == UNFINISHED:
+        what = reader.time()
+    elif kind == CONTENT:
+        what = reader.u64()
+    else:
+        what = (reader.u16(), reader.u32(), (reader.digest(), reader.u64()), read_header(reader))
+    return number, kind, what, reader.data[start:reader.at]
+
+
 def read_outbox(data):
-    """The sent entry, its pack and its changes, or None; and the pending sets."""
-    reader, sent, pending = Reader(data), None, []
+    """The sent entry, its pack and its changes, or None; what is held; and the pending sets."""
+    reader, sent, held, pending = Reader(data), None, [], []
     reader.preamble(b"tresorG1")
-    has_sent = reader.u8()
-    require(has_sent <= 1)
-    if has_sent:
+    parts = reader.u8()
+    require(parts <= 3)
+    if parts & 1:
         entry, pack = reader.opaque32(1, 1048576), reader.opaque32(1, GREATEST_PACK)
         sent = (encode_entry(read_entry(entry)), pack, read_changes(reader))
+    if parts & 2:
+        n = reader.u16()
+        require(n >= 1)
+        held = [read_held(reader) for _ in range(n)]
     while reader.left():
         pending.append(read_changes(reader))
     names = [item.record for changes in pending for item in changes]
     require(len(names) == len(set(names)))
-    return sent, pending
+    require(all(a[0] < b[0] for a, b in zip(held, held[1:])))
+    contents = {number for number, kind, _, _ in held if kind == CONTENT}
+    named = [item.blob for changes in pending + ([sent[2]] if sent else []) for item in changes if item.kind == 2]
+    made = [what[0] for _, kind, what, _ in held if kind == ATTACHMENT]
+    for numbers in (named, made):
+        require(len(numbers) == len(set(numbers)) and contents.issuperset(numbers))
+    return sent, held, pending
 
 
-def encode_outbox(sent, pending):
+def encode_outbox(sent, held, pending):
     def encode(items):
         return u16(len(items)) + b"".join(item.bytes for item in items)
 
-    head = u8(0) if sent is None else u8(1) + opaque32(sent[0]) + opaque32(sent[1]) + encode(sent[2])
+    head = u8((1 if sent else 0) + (2 if held else 0))
+    if sent:
+        head += opaque32(sent[0]) + opaque32(sent[1]) + encode(sent[2])
+    if held:
+        head += u16(len(held)) + b"".join(row[3] for row in held)
     return preamble(b"tresorG1") + head + b"".join(encode(changes) for changes in pending)
 
 
@@ -1357,6 +1387,10 @@ def open_marks(identity, sealed):
 
 def open_outbox(identity, tresor, sealed):
     return read_outbox(open_from_home(identity, "tresor/v1/outbox-seal", sealed, tresor))
+
+
+def open_piece(identity, tresor, number, i, sealed):
+    return open_from_home(identity, "tresor/v1/outbox-seal", sealed, tresor + u16(number) + u64(i))
 
 
 def seal_marks(identity, marks):
@@ -2432,7 +2466,7 @@ def read_export(data):
         require(wraps[-1].tresor == tresor)
         require(len(wraps) == 1 or (wraps[-2].user, wraps[-2].epoch) < (wraps[-1].user, wraps[-1].epoch))
     for _ in range(reader.u32()):
-        blobs.append(reader.opaque32(1, 1081762))
+        blobs.append(reader.opaque32(1, 2 ** 28))
         require(len(blobs) == 1 or H("tresor/v1/blob-hash", blobs[-2]) < H("tresor/v1/blob-hash", blobs[-1]))
     reader.end()
     return tresor, entries, cards, wraps, blobs
@@ -3359,7 +3393,7 @@ def check_blob(blob, data):
     require(len(data) == size and H("tresor/v1/blob-hash", data) == hash_)
 
 
-def open_sealed(state, entry, epoch, type_, data, key, label):
+def open_sealed(state, entry, epoch, type_, data, key, label, record=b""):
     """§19.2 step 5: the content and the sequence of the head that the header names."""
     header = read_header(Reader(data[:90]))
     require(len(data) <= MOST and tc1_opened_size(len(data) - 90) >= 512)
@@ -3374,7 +3408,7 @@ def open_sealed(state, entry, epoch, type_, data, key, label):
     content = reader.take(length)
     require(len(payload) == padded_size(len(fields.fields) + length + 72) and not any(payload[reader.at:-72]))
     judge_statement(state, fields, content_hash(content))
-    require(fields.type == type_ and fields.record == b"" and fields.origin is None)
+    require(fields.type == type_ and fields.record == record and fields.origin is None)
     require(fields.author == entry.author and fields.generation == entry.generation)
     return content, header.head_sequence
 
@@ -3395,6 +3429,16 @@ def open_pack(state, entry, history, data, keys):
         return ITEMS, read_pack(content, head, len(entry.said.blobs)), None                         # 6
     except Refused as refused:
         return (WITHHELD, None, "unsupported") if refused.name == "unsupported" else (VOID, None, None)
+
+
+def open_attachment(state, entry, item, data, keys):
+    """The content of an item of kind 2; `keys()` gives TK, HK."""
+    check_blob(entry.said.blobs[item.blob], data)                                                   # 1
+    TK, _ = keys()                                                                                  # 2
+    try:
+        return open_sealed(state, entry, entry.said.epoch, item.type, data, TK, "tresor/v1/file-seal", item.record)[0]  # 3
+    except Refused as refused:
+        raise Refused("unsupported" if refused.name == "unsupported" else "altered") from None
 
 
 # 19.3 The table
@@ -4165,6 +4209,14 @@ def test_open_outbox(i, trace):
     return {"outbox": encode_outbox(*open_outbox(identity, i["tresor"], i["sealed outbox"]))}
 
 
+@operation("openPiece")
+def test_open_piece(i, trace):
+    identity = identity_in(i)
+    note(trace, home_key=identity.keys[-1].home_key)
+    number, place = number_in(i["number"]), number_in(i["place"])
+    return {"piece": open_piece(identity, i["tresor"], number, place, i["sealed piece"])}
+
+
 @operation("openWithPassword")
 def test_open_with_password(i, trace):
     file = read_identity_file(i["file"])
@@ -4485,6 +4537,15 @@ def test_open_pack(i, trace):
     what, items, error = open_pack(state, entry, history_in(i), i.get("pack"), lambda: keys_in(state, entry.said.epoch, i.get("keys")))
     require(what != WITHHELD, error)
     return {"outcome": what.encode(), "item hashes": plain_hashes(items or [])}
+
+
+@operation("openAttachment")
+def test_open_attachment(i, trace):
+    state, entries = judged(i["tresor"], i["log"] + [i["entry"]])
+    entry, item = entries[-1], read_item(Reader(i["item"]), 2**64 - 1)
+    assert entry.type == COMMIT and entry.void is None and item.kind == 2
+    content = open_attachment(state, entry, item, i.get("attachment"), lambda: keys_in(state, entry.said.epoch, i.get("keys")))
+    return {"content hash": blake2b(content), "content size": u64(len(content))}
 
 
 def records_in(i):
@@ -4810,7 +4871,7 @@ class Run:
 # Changed bytes: whatever binary object is opened, folded or verified, a changed byte of it makes the test fail
 
 OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names",
-           "sealed marks", "kept state", "keys", "pack", "packs", "volume", "volumes", "pk", "device half", "store half", "tresor", "A",
+           "sealed marks", "sealed piece", "kept state", "keys", "pack", "packs", "attachment", "volume", "volumes", "pk", "device half", "store half", "tresor", "A",
            "sig", "object", "server", "session", "signer", "authorization", "body", "statement", "element", "blinded", "evaluated",
            "server key", "first message", "record", "answer", "last message"}
 SLOW = {"accumulate", "foldCrowd"}
@@ -5545,11 +5606,24 @@ class Command:
         finally:
             connection.close()
 
-    def blob(self, hash_):
-        """What the store has under a blob hash; none for none. A row has the number of a part, in 8 bytes, and the part."""
-        _, rows = self.blobs(b"tresorF1")
-        parts = [sorted(row.values(), key=len) for row in rows if hash_ in row.values()]
-        return b"".join(part[-1] for part in sorted(parts)) if parts else None
+    def blob(self, tresor, hash_):
+        """The parts of a blob in the store, joined."""
+        connection = sqlite3.connect("file:%s?mode=ro" % self.store, uri=True)
+        try:
+            rows = connection.execute("SELECT bytes FROM blobs WHERE tresor = ? AND hash = ? ORDER BY part", (tresor, hash_))
+            return b"".join(row[0] for row in rows.fetchall()) or None
+        finally:
+            connection.close()
+
+    def put_blob(self, tresor, hash_, blob):
+        connection = sqlite3.connect(self.store)
+        try:
+            for part in range(0, len(blob), 262144):
+                row = (tresor, hash_, u64(part // 262144), blob[part:part + 262144])
+                connection.execute("INSERT INTO blobs (tresor, hash, part, bytes) VALUES (?, ?, ?, ?)", row)
+            connection.commit()
+        finally:
+            connection.close()
 
     def log(self, tresor):
         entries = [data for data in self.objects(b"tresorE1") if data[10:42] == tresor]
@@ -5934,6 +6008,57 @@ def live_all(run, command):
         same(run.open(people["eve"], command.directory / "7.tresor")[0], small, "content")
     run.check("a card that was compared is put into the log", newer_card)
     run.section("9.7", "live-make")
+    live_attachments(run, command, people["anna"], house, tresor, put_entry)
+
+
+def live_attachments(run, command, anna, house, tresor, put_entry):
+    """8.5, 19: contents above 64 KiB, held in a home, in a commit of the command, and in one made here."""
+    scan, name = os.urandom(1500000), tresor.hex()
+    records = command.directory / "anna" / "records"
+    command.file("scan", scan)
+
+    def held():
+        command.must("anna", "put", "-t", "plans", "--later", "--type", "image/png", "scan")
+        sent, rows, pending = open_outbox(anna, tresor, (records / (name + ".unsent")).read_bytes())
+        item = pending[0][0]
+        same((sent, len(pending), item.record, item.type, item.kind), (None, 1, b"scan", b"image/png", 2), "outbox")
+        same([row[:3] for row in rows], [(item.blob, CONTENT, len(scan))], "held content")
+        pieces = [(records / ("%s.u.%d.%d.unsent" % (name, item.blob, i))).read_bytes() for i in range(2)]
+        same(b"".join(open_piece(anna, tresor, item.blob, i, piece) for i, piece in enumerate(pieces)), scan, "content")
+        same(refusal(open_piece, anna, tresor, item.blob, 1, pieces[0]), "altered", "end of a piece in another's place")
+    run.check("a content in the outbox", held)
+
+    def sent():
+        command.must("anna", "sync", "-t", "plans")
+        same([path.name for path in records.iterdir() if ".u." in path.name], [], "pieces")
+        state, entries = judged(tresor, command.log(tresor))
+        entry = [entry for entry in entries if entry.type == COMMIT][-1]
+        keys = lambda: run.keys(house, tresor, entry.said.epoch)
+        pack, attachment = [command.blob(tresor, hash_) for hash_, _ in entry.said.blobs]
+        what, items, _ = open_pack(state, entry, 0, pack, keys)
+        same((entry.void, what, [item.record for item in items]), (None, ITEMS, [b"scan"]), "pack")
+        same(open_attachment(state, entry, items[0], attachment, keys), scan, "content")
+        bad = attachment[:-1] + bytes([attachment[-1] ^ 1])
+        same(refusal(open_attachment, state, entry, items[0], bad, keys), "altered", "end of an attachment with another bit")
+    run.check("an attachment opens", sent)
+
+    def made():
+        state, content = run.state(tresor), os.urandom(70000)
+        generation, TK, now = len(anna.keys) - 1, run.keys(anna, tresor, state.epoch)[0], int(time.time())
+        header = encode_header(tresor, state.epoch, state.sequence, state.hash)
+
+        def seal(type_, record, plaintext):
+            return seal_payload(anna.keys[-1], TK, header, encode_fields(anna.user, generation, now, type_, record), plaintext)
+        item = opaque16(b"film") + u8(0) + u64(now) + u8(2) + opaque16(b"video/mp4") + u16(1)
+        blobs = [seal(b"tresor/pack", b"", u8(0) + u16(1) + item), seal(b"video/mp4", b"film", content)]
+        named = [(H("tresor/v1/blob-hash", blob), blob) for blob in blobs]
+        body = u64(state.epoch) + u16(2) + b"".join(hash_ + u64(len(blob)) for hash_, blob in named)
+        for hash_, blob in named:
+            command.put_blob(tresor, hash_, blob)
+        put_entry(make_entry(anna.keys[-1], tresor, state.sequence + 1, state.hash, anna.user, generation, now, COMMIT, body))
+        same(command.must("anna", "get", "-t", "plans", "film"), content, "content")
+    run.check("the command reads an attachment made here", made)
+    run.section("19.2", "live-contents")
 
 
 def live_records(run, command, people):
@@ -5964,7 +6089,7 @@ def live_records(run, command, people):
     def packs():
         """The state, the entries, and what the packs that the store has are for anna, who has the whole history."""
         state, entries = judged(tresor, command.log(tresor))
-        return state, entries, {entry.sequence: open_pack(state, entry, 0, command.blob(entry.said.blobs[0][0]), lambda: keys(entry.said.epoch))
+        return state, entries, {entry.sequence: open_pack(state, entry, 0, command.blob(tresor, entry.said.blobs[0][0]), lambda: keys(entry.said.epoch))
                                 for entry in entries if entry.type == COMMIT}
     before = packs()[2]
     command.must("anna", "compact", "-t", "care", "--yes")
@@ -5973,7 +6098,7 @@ def live_records(run, command, people):
     state, entries, opened_ = packs()
 
     def kept():
-        return kept_items(state, entries, lambda index: command.blob(entries[state.checkpoint].said.blobs[index][0]), keys)
+        return kept_items(state, entries, lambda index: command.blob(tresor, entries[state.checkpoint].said.blobs[index][0]), keys)
 
     def volumes():
         said = entries[state.checkpoint].said

@@ -49,6 +49,14 @@ enum HomeOperations {
         return VectorFields().with("outbox", outbox.bytes)
     }
 
+    static func openPiece(_ input: VectorFields) throws -> VectorFields {
+        let piece = try Outbox.openPiece(
+            input.bytes("sealed piece"), input.integer("place"), of: UInt16(clamping: input.integer("number")),
+            in: input.tresor(),
+            as: input.identity())
+        return VectorFields().with("piece", piece)
+    }
+
     static func openMarks(_ input: VectorFields) throws -> VectorFields {
         let identity = try input.identity()
         let marks = try Conformance.openMarks(input.bytes("sealed marks"), as: identity)

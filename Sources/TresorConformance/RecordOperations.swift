@@ -19,6 +19,21 @@ enum RecordOperations {
         }
     }
 
+    static func openAttachment(_ input: VectorFields) async throws -> VectorFields {
+        let (state, entry) = try lastEntry(input)
+        var decoder = ByteDecoder(try input.bytes("item"))
+        let item = try Item(from: &decoder, replacingUpTo: .max, blobCount: nil)
+        guard let attachment = Attachment(of: item, in: entry) else { throw VectorProblem("no attachment") }
+        guard let bytes = try input.optional("attachment") else { throw TresorError.store(.withheld) }
+        guard try Blob(of: bytes) == attachment.blob else { throw TresorError.altered }
+        let keys = try keys(of: attachment.epoch, input.optional("keys"), in: state)
+        var sink = MemorySink()
+        let count = try await attachment.openAttachment(MemorySource(bytes), with: keys, in: state, to: &sink)
+        return VectorFields([
+            "content hash": try plainHash(sink.bytes), "content size": bigEndianBytes(UInt64(count)),
+        ])
+    }
+
     static func openVolume(_ input: VectorFields) throws -> VectorFields {
         let (state, entry) = try lastEntry(input)
         let keys = try keys(of: try epoch(of: entry), input.optional("keys"), in: state)

@@ -32,7 +32,7 @@ package struct CompactionPlan: Sendable {
         /// Append a checkpoint with these volumes, sealed.
         case seal([[UInt8]])
         /// Delete these blobs, which the newest checkpoint replaced. Its volumes are proved.
-        case delete([Hash256], isShown: Bool)
+        case delete([Hash256])
     }
 
     /// The report of a compaction that goes by this plan, as far as it is known before.
@@ -91,9 +91,11 @@ struct Compaction: Sendable {
             switch decided.step {
             case .seal(let volumes):
                 if try await append(volumes, to: state, &report) { sealed = report }
-            case .delete(let blobs, let isShown):
+            case .delete(let blobs):
+                // The proof takes a while. Somebody may have made the next checkpoint since.
+                guard try await client.logs.state(of: tresor).checkpoint == state.checkpoint else { continue }
                 report.deletedCount = decided.report.deletedCount
-                try await delete(blobs, isShown: isShown, by: decided)
+                try await delete(blobs, by: decided)
                 return report
             }
         }
@@ -136,9 +138,10 @@ struct Compaction: Sendable {
         if try await isSealed ? true : !hasGain(upto: limit, in: view) {
             report.upto = state.floor
             do throws(TresorError) {
-                let (blobs, isShown) = try await unneeded.proved()
-                if try await isSealed ? true : unneeded.isThere(blobs.last) { report.deletedCount = blobs.count }
-                return CompactionPlan(report: report, view: view, step: .delete(blobs, isShown: isShown))
+                let blobs = try await unneeded.proved()
+                let areThere = try await isSealed ? true : unneeded.areThere(upto: state.floor)
+                if areThere { report.deletedCount = blobs.count }
+                return CompactionPlan(report: report, view: view, step: .delete(blobs))
             } catch {
                 // Who has all packs puts a checkpoint in the place of one that does not hold.
                 let isRepairable = error == .altered || error == .store(.withheld)
@@ -152,11 +155,11 @@ struct Compaction: Sendable {
     }
 
     /// Deletes what a plan says.
-    private func delete(_ blobs: [Hash256], isShown: Bool, by plan: CompactionPlan) async throws(TresorError) {
+    private func delete(_ blobs: [Hash256], by plan: CompactionPlan) async throws(TresorError) {
         guard let checkpoint = plan.view.checkpoint, !blobs.isEmpty else { return }
         let files = VolumeFiles(client: client, tresor: tresor)
-        // What the home had before, the store may have lost since.
-        if !isShown { _ = try await files.restore(checkpoint) }
+        // What the home has, the store may have lost.
+        _ = try await files.restore(checkpoint)
         try await files.forget(plan.view.checkpoints.dropLast())
         // If the store lacks the last one, its bytes may still lie in the store's files: the last deletion may have ended
         // with `busy`.
@@ -176,18 +179,19 @@ struct Compaction: Sendable {
     ///   was compared.
     private func trustedView(at state: LogState, _ entries: [Entry]) async throws(TresorError) -> RecordView {
         let known = try await records.view(at: state)
-        guard let newest = known.checkpoint, known.volumes != nil else { return known }
-        if known.isByNewestVolumes, isOwn(newest.entry) { return known }
+        let needsVolumes = known.volumes != nil || known.table.missingVolume != nil
+        guard let newest = known.checkpoint, needsVolumes else { return known }
+        if known.isByNewestVolumes, newest.isOwn(of: session) { return known }
         let packs = UnneededBlobs(session: session, view: known, entries: entries)
         if try await packs.areThere(upto: state.floor) {
             try await RecordPull(session: session, state: state).fetchReplaced(known.checkpoints)
             records.cache.view = nil
         }
         let view = try await RecordView.read(at: state, from: nil, by: .earliest, of: session)
-        guard let base = view.volumes?.checkpoint.entry else { return view }
-        try client.trust.authorTrust(of: base.author, generation: base.generation, in: state)
-        if isOwn(base) { return view }
-        guard try await !packs.areThere(upto: view.volumes?.checkpoint.body.upto ?? 0) else { throw .store(.withheld) }
+        guard let base = view.volumes?.checkpoint else { return view }
+        try client.trust.authorTrust(of: base.entry.author, generation: base.entry.generation, in: state)
+        if base.isOwn(of: session) { return view }
+        guard try await !packs.areThere(upto: base.body.upto) else { throw .store(.withheld) }
         // Of two that others made, none is believed against the other.
         if !view.isByNewestVolumes, view.table.isComplete {
             do throws(TresorError) {
@@ -197,12 +201,6 @@ struct Compaction: Sendable {
             }
         }
         return view
-    }
-
-    /// Whether an entry is one's own. Somebody else may have made one with a former key, which was replaced because it was
-    /// stolen.
-    private func isOwn(_ entry: Entry) -> Bool {
-        entry.author == session.user && entry.generation == session.identity.generation
     }
 
     /// The last entry for which a checkpoint may stand (R42), and for whom it stands for no more.
@@ -295,8 +293,12 @@ struct Compaction: Sendable {
             try client.archive.proveWritable()
             return try await writer.send(entry, change, wraps: [])
         }
-        guard after != nil else { return false }
+        guard let after else { return false }
         report.checkpoint = entry.sequence
+        // They stay, whatever another owner does next.
+        let checkpoint = Checkpoint(entry: entry, body: body, state: after)
+        let sealed = Dictionary(uniqueKeysWithValues: volumes.enumerated().map { ($0.offset, $0.element) })
+        try await VolumeFiles(client: client, tresor: tresor).keep(sealed, of: checkpoint, for: session.user)
         return true
     }
 }

@@ -25,12 +25,25 @@ package struct Outbox: Hashable, Sendable {
     /// Sets of changes, in the order in which they were made. A set happens wholly or not at all, and a record is in one
     /// of them at most.
     private(set) var pending: [[Item]] = []
+    /// What lies beside the outbox in pieces, by rising number. In a change, the place of an attachment is the number of
+    /// its content here.
+    private(set) var held: [Held] = []
 
     /// Begins with nothing.
     init() {}
 
-    /// Whether there is nothing to send.
+    /// Whether there is nothing to send. Something may still be held that nobody needs any more.
     var isEmpty: Bool { sent == nil && pending.isEmpty }
+
+    /// What is held under a number; `nil` for nothing.
+    subscript(_ number: UInt16) -> Held.Kind? {
+        get { held.first { $0.number == number }?.kind }
+        set {
+            held.removeAll { $0.number == number }
+            guard let newValue else { return }
+            held.insert(Held(number: number, kind: newValue), at: held.partitioningIndex { $0.number > number })
+        }
+    }
 
     /// The newest change of a record that is not in the log yet; `nil` for none.
     func item(of record: Name) -> Item? {
@@ -85,7 +98,7 @@ package struct Outbox: Hashable, Sendable {
     /// Adds a set of changes. A change that is on top of an unsent one takes its place.
     ///
     /// - Throws: the errors of ``Pack/init(of:)``. The set also has to fit into a pack once the sent commit is in the
-    ///   log, and its changes replace that commit too.
+    ///   log, and its changes replace that commit too, and its contents into the limits of ``Held``.
     mutating func add(_ items: [Item]) throws(TresorError) {
         let pack = try Pack(of: items)
         let frozen = Set(sent?.items.map(\.record) ?? [])
@@ -94,6 +107,9 @@ package struct Outbox: Hashable, Sendable {
             throw .usage(.contentTooLong)
         }
         let items = pack.items
+        guard items.count(where: { $0.heldContent != nil }) <= Held.maximumContentCount else {
+            throw .usage(.contentTooLong)
+        }
         drop(Set(items.map(\.record)))
         pending.append(items)
     }
@@ -102,18 +118,19 @@ package struct Outbox: Hashable, Sendable {
         pending = pending.map { $0.filter { !records.contains($0.record) } }.filter { !$0.isEmpty }
     }
 
-    /// Takes the first sets that fit into one pack.
+    /// Takes the first sets that fit into one pack, and whose attachments one commit can name.
     ///
     /// - Returns: the items of the pack, by rising name.
     func next() -> [Item] {
         var items: [Item] = []
-        var byteCount = 3
+        var (byteCount, contentCount) = (3, 0)
         for set in pending {
             byteCount += set.reduce(0) { $0 + $1.bytes.count }
-            guard items.isEmpty || byteCount <= Pack.maximumByteCount && items.count + set.count <= Int(UInt16.max)
-            else {
-                break
-            }
+            contentCount += set.count { $0.heldContent != nil }
+            let fits =
+                byteCount <= Pack.maximumByteCount && items.count + set.count <= Int(UInt16.max)
+                && contentCount <= Held.maximumContentCount
+            guard items.isEmpty || fits else { break }
             items += set
         }
         return items.sorted { $0.record < $1.record }
@@ -144,20 +161,38 @@ package struct Outbox: Hashable, Sendable {
         self.sent = nil
     }
 
+    /// Throws away all changes. What is held for them is needed no more.
+    mutating func dropAll() { (sent, pending) = (nil, []) }
+
+    /// The parts that an encoded outbox has.
+    private struct Parts: OptionSet {
+        let rawValue: UInt8
+        static let sent = Parts(rawValue: 1)
+        static let held = Parts(rawValue: 2)
+        static let all: Parts = [.sent, .held]
+    }
+
     /// Reads an outbox.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.outbox)
-        if try decoder.flag() {
+        let parts = Parts(rawValue: try decoder.integer())
+        guard parts.isSubset(of: .all) else { throw .altered }
+        if parts.contains(.sent) {
             let entry = try Entry(try decoder.vector32(1...Entry.maximumByteCount))
             let pack = try decoder.vector32(1...Int(Blob.greatestPackSize))
             sent = Sent(entry: entry, pack: pack, items: try Self.set(&decoder))
         }
+        if parts.contains(.held) {
+            held = try decoder.list(of: 1, counted: UInt16.self, byteCount: Held.leastByteCount) {
+                (decoder) throws(TresorError) in try Held(from: &decoder)
+            }
+        }
         while decoder.remaining > 0 { pending.append(try Self.set(&decoder)) }
         let records = pending.joined().map(\.record)
-        guard Set(records).count == records.count else { throw .altered }
+        guard Set(records).count == records.count, areHeldInOrder else { throw .altered }
     }
 
     /// Opens a sealed outbox (SPEC §8.5, `openOutbox`).
@@ -165,6 +200,30 @@ package struct Outbox: Hashable, Sendable {
     /// - Throws: ``TresorError/altered`` for one that no generation of this identity sealed for this tresor.
     package init(sealed: [UInt8], of tresor: TresorID, as identity: Identity) throws(TresorError) {
         try self.init(try identity.openFromHome(sealed, .outboxSeal, of: tresor))
+    }
+
+    /// Opens a piece of a content that an outbox of this tresor holds (SPEC §8.5, `openPiece`).
+    ///
+    /// - Parameters:
+    ///   - sealed: what the home has at this place.
+    ///   - piece: the place, from 0.
+    ///   - number: that of the content.
+    /// - Throws: ``TresorError/altered`` for a piece that no generation of this identity sealed for this place.
+    package static func openPiece(
+        _ sealed: [UInt8], _ piece: UInt64, of number: UInt16, in tresor: TresorID, as identity: Identity
+    ) throws(TresorError) -> [UInt8] {
+        try identity.openFromHome(sealed, .outboxSeal, of: tresor, at: place(of: piece, of: number))
+    }
+
+    /// Seals a piece of a content for its place.
+    static func sealPiece(
+        _ plain: [UInt8], _ piece: UInt64, of number: UInt16, in tresor: TresorID, as identity: Identity
+    ) throws(TresorError) -> [UInt8] {
+        try identity.sealForHome(plain, .outboxSeal, of: tresor, at: place(of: piece, of: number))
+    }
+
+    private static func place(of piece: UInt64, of number: UInt16) -> [UInt8] {
+        bigEndianBytes(number) + bigEndianBytes(piece)
     }
 
     private static func set(_ decoder: inout ByteDecoder) throws(TresorError) -> [Item] {
@@ -180,13 +239,15 @@ package struct Outbox: Hashable, Sendable {
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.outbox)
-        encoder.flag(sent != nil)
+        let parts: Parts = [sent == nil ? [] : .sent, held.isEmpty ? [] : .held]
+        encoder.integer(parts.rawValue)
         func add(_ items: [Item]) { encoder.list(items, counted: UInt16.self) { $1.encode(into: &$0) } }
         if let sent {
             encoder.vector32(sent.entry.bytes)
             encoder.vector32(sent.pack)
             add(sent.items)
         }
+        if !held.isEmpty { encoder.list(held, counted: UInt16.self) { $1.encode(into: &$0) } }
         for set in pending { add(set) }
         return encoder.bytes
     }
@@ -198,45 +259,5 @@ extension Item {
         Item(
             record: record, replaces: Array((replaces + [revision]).suffix(Self.maximumReplacedCount)), time: time,
             content: content)
-    }
-}
-
-/// The outbox of one tresor in the home.
-struct OutboxFile: Sendable {
-    let session: Session
-    let tresor: TresorID
-
-    /// Reads the outbox; an empty one where there is none.
-    ///
-    /// - Throws: ``TresorError/altered`` for one that this identity did not seal: it is not replaced then.
-    func read() throws(TresorError) -> Outbox {
-        guard let sealed = try session.client.home.read(.outbox(tresor)) else { return Outbox() }
-        return try Outbox(sealed: sealed, of: tresor, as: session.identity)
-    }
-
-    /// Does what ``read()`` does, on a thread that may wait.
-    func present() async throws(TresorError) -> Outbox {
-        try await Cores.apart { () throws(TresorError) in try read() }
-    }
-
-    /// Changes the outbox durably, while nobody else does.
-    func change<Value: Sendable>(
-        _ change: @escaping @Sendable (inout Outbox) throws(TresorError) -> Value
-    ) async throws(TresorError) -> Value {
-        try await Cores.apart { () throws(TresorError) in
-            try session.client.home.exclusively { () throws(TresorError) in
-                let present = try read()
-                var outbox = present
-                let value = try change(&outbox)
-                guard outbox != present else { return value }
-                if outbox.isEmpty {
-                    try session.client.home.delete(.outbox(tresor))
-                } else {
-                    let sealed = try session.identity.sealForHome(outbox.bytes, .outboxSeal, of: tresor)
-                    try session.client.home.replace(.outbox(tresor), with: sealed)
-                }
-                return value
-            }
-        }
     }
 }

@@ -9,8 +9,9 @@ public struct Record: Hashable, Sendable {
     public let name: String
     /// The content type; empty for none.
     public let type: String
-    /// The content; `nil` for one that lies in an attachment.
-    public let content: [UInt8]?
+    /// The content; `nil` for one of more than 64 KiB, unless ``Records/get(_:acceptingIncomplete:)`` fetched it, and for
+    /// one of more than 64 MiB.
+    public package(set) var content: [UInt8]?
     /// The sequence number of its commit; `nil` for a change that is not sent yet.
     public let revision: UInt64?
     /// The author.
@@ -24,6 +25,43 @@ public struct Record: Hashable, Sendable {
     /// The owner on whose word the content is the author's: the pack was not there any more, and a volume has it (SPEC
     /// §19.5); `nil` where the author's own pack says it.
     public let vouchedBy: UserID?
+    /// Where the content lies if it is no part of a pack.
+    let place: Place?
+
+    /// The place of a content that is too large for a pack.
+    enum Place: Hashable, Sendable {
+        /// In the home, for a change that is not sent yet.
+        case held(Item, byteCount: UInt64)
+        /// In the store.
+        case attachment(Attachment)
+    }
+
+    /// The number of bytes of the content; for an attachment in the store the most that it can have.
+    package var mostByteCount: Int { size.most }
+
+    fileprivate var size: ContentSize {
+        if let content { return .exactly(content.count) }
+        return switch place {
+        case .held(_, let byteCount)?: .exactly(Int(clamping: byteCount))
+        case .attachment(let attachment)?: .atMost(attachment.mostByteCount)
+        case nil: .exactly(0)
+        }
+    }
+}
+
+/// What is known of the size of a content without fetching it, in bytes.
+package enum ContentSize: Hashable, Sendable {
+    /// So many.
+    case exactly(Int)
+    /// The log hides up to 6.25 percent by padding (SPEC §10.3).
+    case atMost(Int)
+
+    /// The most that it can be.
+    package var most: Int {
+        switch self {
+        case .exactly(let count), .atMost(let count): count
+        }
+    }
 }
 
 /// A record in a list.
@@ -57,6 +95,10 @@ public struct RecordSummary: Hashable, Sendable {
     public let state: State
     /// The owner on whose word it is the author's, as ``Record/vouchedBy`` says.
     public let vouchedBy: UserID?
+    /// The content type; empty for none and for a deletion.
+    package let type: String
+    /// The size of the content; 0 bytes for a deletion.
+    package let size: ContentSize
 }
 
 extension RecordSummary {
@@ -65,36 +107,7 @@ extension RecordSummary {
         self.init(
             name: version.name, revision: version.revision, author: version.author, status: version.status,
             isVerified: true, time: version.time, state: version.revision == nil ? .unsent : .versions,
-            vouchedBy: version.vouchedBy)
-    }
-}
-
-/// A change of one record that a person wants.
-public struct RecordChange: Hashable, Sendable {
-    /// The name of the record.
-    public let name: String
-    /// `nil` for a deletion.
-    let content: (bytes: [UInt8], type: String)?
-
-    /// Gives a record a content of at most 65 536 bytes.
-    public static func put(
-        _ name: String, _ content: some Collection<UInt8>, type: String = ""
-    ) -> RecordChange { RecordChange(name: name, content: (Array(content), type)) }
-
-    /// Deletes a record.
-    public static func delete(_ name: String) -> RecordChange { RecordChange(name: name, content: nil) }
-
-    /// Whether both are the same change.
-    public static func == (left: RecordChange, right: RecordChange) -> Bool {
-        left.name == right.name && left.content?.bytes == right.content?.bytes
-            && left.content?.type == right.content?.type
-    }
-
-    /// Feeds what ``==(_:_:)`` compares.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(name)
-        hasher.combine(content?.bytes)
-        hasher.combine(content?.type)
+            vouchedBy: version.vouchedBy, type: version.type, size: version.size)
     }
 }
 

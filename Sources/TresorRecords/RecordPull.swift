@@ -32,13 +32,19 @@ struct RecordPull: Sendable {
     /// Fetches what the volumes of the newest checkpoint replaced, as far as it can be read with: the packs up to the floor
     /// that the home lacks, or the volumes of earlier checkpoints.
     func fetchReplaced(_ checkpoints: [Checkpoint]) async throws(TresorError) {
-        let entries = try await CommitReader(client: client).commits(of: state, from: 0)
-        let packs = try await lackingPacks(of: entries.filter { $0.sequence <= state.floor })
-        if try await fetch(packs) == packs.count { return }
+        _ = try await fetchPacks(upto: state.floor)
         for checkpoint in checkpoints.dropLast().reversed() {
             _ = try await fetchVolumes(of: checkpoint)
             guard try await lackingVolumes(of: checkpoint).isEmpty else { return }
         }
+    }
+
+    /// Fetches the packs up to an entry that the home lacks, although volumes stand for them.
+    ///
+    /// - Returns: the number of those that came.
+    func fetchPacks(upto last: UInt64) async throws(TresorError) -> Int {
+        let entries = try await CommitReader(client: client).commits(of: state, from: 0)
+        return try await fetch(try await lackingPacks(of: entries.filter { $0.sequence <= last }))
     }
 
     /// The packs of commits that the home lacks, by their numbers.

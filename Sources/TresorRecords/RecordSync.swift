@@ -16,17 +16,29 @@ struct RecordSync: Sendable {
     private var client: Client { session.client }
     private var outbox: OutboxFile { OutboxFile(session: session, tresor: tresor) }
 
-    /// Fetches (steps 1 to 3), and sends unless that is not wanted.
+    /// Fetches (steps 1 to 3), and sends unless that is not wanted. What nobody needs any more is deleted from the home.
     func run(sending: Bool) async throws(TresorError) -> SyncReport {
+        do throws(TresorError) {
+            let report = try await runAll(sending: sending)
+            await outbox.clean()
+            return report
+        } catch {
+            await outbox.clean()
+            throw error
+        }
+    }
+
+    private func runAll(sending: Bool) async throws(TresorError) -> SyncReport {
         var report = SyncReport(tresor: tresor)
-        // How often what was sent is not seen in the log.
-        var failures = 0
+        // How often what was sent is not seen in the log, and the commit that was sent last.
+        var (failures, last) = (0, Outbox.Sent?.none)
         while true {
             try Cancellation.check()
             let state = try await client.logs.state(of: tresor)
             guard state.members[session.user] != nil else {
                 guard try await purge(state) else { continue }
                 guard state.waiting[session.user] == nil else { throw .waiting }
+                try await forgetAttachments(state)
                 report.isGone = true
                 report.head = state.head.sequence
                 report.unsent = try await outbox.present().records.map(\.text)
@@ -50,7 +62,9 @@ struct RecordSync: Sendable {
                 failures += 1
                 let sent: Outbox.Sent?
                 if let waiting = box.sent { sent = waiting } else { sent = try await freeze() }
-                if let sent { try await send(sent, in: state) }
+                // Where it was sent just now and its place is free, the store lacks an attachment.
+                if let sent { try await send(sent, in: state, isAgain: sent == last) }
+                last = sent
             } catch {
                 switch error {
                 case .cancelled, .forked, .usage(.locked): throw error
@@ -102,8 +116,12 @@ struct RecordSync: Sendable {
             let count = try await pull.fetchVolumes(of: checkpoint)
             report.receivedCount += count
             if count > 0 { view = try await records.view(at: state) }
+            if view.table.missingVolume != nil {
+                report.receivedCount += try await pull.fetchPacks(upto: state.floor)
+                view = try await records.view(at: state)
+            }
         }
-        if known == nil, !view.isBehind {
+        if known == nil, !view.isBehind, try await VolumeProof.isWhole(view, session) {
             try await VolumeFiles(client: client, tresor: tresor).forget(view.checkpoints.dropLast())
         }
         report.note(view)
@@ -116,14 +134,21 @@ struct RecordSync: Sendable {
     private func freeze() async throws(TresorError) -> Outbox.Sent? {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
+        try await AttachmentSealing(outbox: outbox).seal(in: state, with: keys)
         let (identity, time) = (session.identity, client.clock())
         return try await outbox.change { (outbox) throws(TresorError) in
             if let sent = outbox.sent { return sent }
             let items = outbox.next()
             // A change may replace a commit that this state does not have yet.
             guard !items.isEmpty, try client.archive.pinnedHead(of: tresor) == state.head else { return nil }
-            let pack = try Pack.sealPack(items, with: keys, at: state, by: identity, time: time).bytes
-            let body = EntryBody.commit(CommitBody(epoch: state.epoch, blobs: [try Blob(of: pack)]))
+            var attachments: [Blob] = []
+            for content in items.compactMap(\.heldContent) {
+                // What was changed since has none yet.
+                guard let made = outbox.attachment(of: content, in: state, by: identity) else { return nil }
+                attachments.append(made.blob)
+            }
+            let pack = try Pack.sealPack(items.packed, with: keys, at: state, by: identity, time: time).bytes
+            let body = EntryBody.commit(CommitBody(epoch: state.epoch, blobs: [try Blob(of: pack)] + attachments))
             let entry = try Entry(
                 tresor: state.tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: identity,
                 time: time, body: body)
@@ -136,8 +161,10 @@ struct RecordSync: Sendable {
         }
     }
 
-    /// Sends the commit as it was kept, and finds out whether it is in the log (step 6).
-    private func send(_ sent: Outbox.Sent, in state: LogState) async throws(TresorError) {
+    /// Sends the commit as it was kept, its attachments first, and finds out whether it is in the log (step 6).
+    ///
+    /// - Parameter isAgain: whether to put the attachments again, whatever the store seems to have.
+    private func send(_ sent: Outbox.Sent, in state: LogState, isAgain: Bool) async throws(TresorError) {
         let writer = LogWriter(session: session)
         var state = state
         // The log may have grown by an act of this person before the commit was made.
@@ -146,10 +173,14 @@ struct RecordSync: Sendable {
             guard sent.entry.sequence <= state.entryCount else { throw .forked }
             return
         }
-        let pack = try Blob(of: sent.pack)
+        guard case .commit(let commit) = try sent.entry.body else { throw .altered }
+        try await AttachmentSealing(outbox: outbox).put(of: sent, again: isAgain)
+        let blobs = commit.blobs.enumerated().map { place, blob in
+            StoredBlob(hash: blob.hash, size: blob.size, bytes: place == 0 ? sent.pack : nil)
+        }
         let change = LogChange(
             tresor: tresor, sequence: sent.entry.sequence, previous: try await writer.head(of: state),
-            entry: sent.entry.bytes, blobs: [StoredBlob(hash: pack.hash, size: pack.size, bytes: sent.pack)])
+            entry: sent.entry.bytes, blobs: blobs)
         // The home sees the commit in the log before settle does, and nothing may come in between.
         try await PackFiles(client, tresor).keep([sent.entry.sequence: sent.pack], for: session.user)
         try Cancellation.check()
@@ -167,9 +198,7 @@ struct RecordSync: Sendable {
         records.cache.view = nil
         return try await Cores.apart { () throws(TresorError) in
             let archive = client.archive
-            func isNewest() throws(TresorError) -> Bool {
-                try archive.pinnedHead(of: tresor)?.sequence ?? 0 <= state.head.sequence
-            }
+            func isNewest() throws(TresorError) -> Bool { try self.isNewest(state) }
             guard try archive.forgetPacks(of: tresor, upTo: state.head.sequence, while: isNewest) else { return false }
             guard state.waiting[session.user] == nil else { return true }
             return try client.home.exclusively { () throws(TresorError) in
@@ -178,5 +207,20 @@ struct RecordSync: Sendable {
                 return true
             }
         }
+    }
+
+    /// Deletes the attachments that a person who is out of the tresor did not send: the log has grown, so none of them can
+    /// be named by it any more. Their contents stay until the person drops them.
+    private func forgetAttachments(_ state: LogState) async throws(TresorError) {
+        guard try await !outbox.present().attachments.isEmpty else { return }
+        try await outbox.change { (outbox) throws(TresorError) in
+            guard try isNewest(state) else { return }
+            outbox.release(outbox.attachments)
+        }
+    }
+
+    /// Whether no program of this home has seen more of the log.
+    private func isNewest(_ state: LogState) throws(TresorError) -> Bool {
+        try client.archive.pinnedHead(of: tresor)?.sequence ?? 0 <= state.head.sequence
     }
 }

@@ -28,7 +28,8 @@ struct RecordView: Sendable {
     enum Base {
         /// Those of the newest checkpoint; while the home lacks some of these, those of the one before that it has whole.
         case newest
-        /// Those of the earliest checkpoint with which nothing is missing: with them, later volumes can be compared.
+        /// Those of the earliest checkpoint with which nothing is missing, one's own before those of others: with them,
+        /// later volumes can be compared.
         case earliest
     }
 
@@ -52,7 +53,7 @@ struct RecordView: Sendable {
         var volumeKeys: [UInt64: Result<EpochKeys, TresorError>] = [:]
         var readable: [Checkpoint] = []
         if known == nil, member?.history == .all {
-            readable = try await Self.readable(checkpoints, by: base, session.client)
+            readable = try await Self.readable(checkpoints, by: base, session)
             for checkpoint in readable { volumeKeys[checkpoint.body.epoch] = await Self.keys(of: checkpoint, session) }
         }
         return try await Cores.apart { [volumeKeys, readable] () throws(TresorError) in
@@ -103,24 +104,23 @@ struct RecordView: Sendable {
 
     /// The checkpoints by whose volumes records can be read, the preferred one first.
     private static func readable(
-        _ checkpoints: [Checkpoint], by base: Base, _ client: Client
+        _ checkpoints: [Checkpoint], by base: Base, _ session: Session
     ) async throws(TresorError) -> [Checkpoint] {
         guard let newest = checkpoints.last else { return [] }
         return try await Cores.apart { () throws(TresorError) in
-            let files = VolumeFiles(client: client, tresor: newest.entry.tresor)
-            func isWhole(_ checkpoint: Checkpoint) throws(TresorError) -> Bool {
-                try files.lacking(of: checkpoint).isEmpty
-            }
-            var whole: [Checkpoint] = []
+            let files = VolumeFiles(client: session.client, tresor: newest.entry.tresor)
             switch base {
             case .newest:
-                for checkpoint in checkpoints.dropLast().reversed() where try isWhole(checkpoint) {
+                for checkpoint in checkpoints.dropLast().reversed() where try files.hasAll(of: checkpoint) {
                     return [newest, checkpoint]
                 }
                 return [newest]
             case .earliest:
-                for checkpoint in checkpoints.dropLast() where try isWhole(checkpoint) { whole.append(checkpoint) }
-                return whole + [newest]
+                var (own, others): ([Checkpoint], [Checkpoint]) = ([], [])
+                for checkpoint in checkpoints.dropLast() where try files.hasAll(of: checkpoint) {
+                    if checkpoint.isOwn(of: session) { own.append(checkpoint) } else { others.append(checkpoint) }
+                }
+                return own + others + [newest]
             }
         }
     }
@@ -201,7 +201,7 @@ struct RecordView: Sendable {
     /// Whether the home has all volumes of the newest checkpoint, where they are needed and not read.
     private func hasVolumes(_ files: VolumeFiles) throws(TresorError) -> Bool {
         guard isBehind, let checkpoint else { return false }
-        return try files.lacking(of: checkpoint).isEmpty
+        return try files.hasAll(of: checkpoint)
     }
 
     /// The missing commits whose packs the home has.

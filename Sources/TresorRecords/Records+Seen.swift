@@ -36,7 +36,8 @@ extension Records {
         return SeenRecords(table: try await view(at: known).table)
     }
 
-    /// Leaves out the changes that would change nothing: their records have this content, and no other version.
+    /// Leaves out the changes that would change nothing: their records have this content, and no other version. An
+    /// attachment counts as another content. After an error, nothing is held for them.
     ///
     /// - Parameters:
     ///   - seen: what the home showed to the author.
@@ -45,20 +46,25 @@ extension Records {
     package func effective(
         _ changes: [RecordChange], seen: SeenRecords, ifShown shown: [String: UInt64?]
     ) async throws(TresorError) -> [RecordChange] {
-        let expected = try Self.expectation(shown)
-        let view = try await view()
-        let outbox = try await outbox.present()
-        return try await Cores.apart { () throws(TresorError) in
-            try outbox.check(expected, over: view.table)
-            var effective: [RecordChange] = []
-            for change in changes {
-                let item = Item(
-                    record: try Name(text: change.name), replaces: [], time: 0, content: try change.itemContent())
-                let unsent = outbox.item(of: item.record)
-                let isThere = unsent.map { $0.content == item.content } ?? seen.table.hasOnly(item)
-                if item.isDeletion || !isThere { effective.append(change) }
+        do throws(TresorError) {
+            let expected = try Self.expectation(shown)
+            let view = try await view()
+            let outbox = try await outbox.present()
+            return try await Cores.apart { () throws(TresorError) in
+                try outbox.check(expected, over: view.table)
+                var effective: [RecordChange] = []
+                for change in changes {
+                    let item = Item(
+                        record: try Name(text: change.name), replaces: [], time: 0, content: try change.itemContent(0))
+                    let unsent = outbox.item(of: item.record)
+                    let isThere = unsent.map { $0.content == item.content } ?? seen.table.hasOnly(item)
+                    if item.isDeletion || !isThere { effective.append(change) }
+                }
+                return effective
             }
-            return effective
+        } catch {
+            await release(changes.compactMap(\.held))
+            throw error
         }
     }
 

@@ -39,7 +39,8 @@ extension Records {
     /// - Throws: ``TresorError/noAccess`` for a reader and for somebody who is no member; ``TresorError/notFound`` for the
     ///   deletion of a record that is not there; ``TresorError/busy`` where another revision than `shown` is shown;
     ///   ``TresorError/usage(_:)`` for a record twice, a name that begins with `tresor/` or breaks
-    ///   SPEC §4.4, a content over its limit, and changes of more than 1 MiB together.
+    ///   SPEC §4.4, and changes of more than 1 MiB together, in which a content of more than 64 KiB does not count; for
+    ///   more than 1023 of these, and for more than 2^39 bytes of them.
     @concurrent public func change(
         _ changes: [RecordChange], ifShown shown: [String: UInt64?] = [:]
     ) async throws(TresorError) { try await change(changes, ifShown: shown, seen: nil) }
@@ -51,23 +52,45 @@ extension Records {
     @concurrent package func change(
         _ changes: [RecordChange], ifShown shown: [String: UInt64?], seen: SeenRecords?
     ) async throws(TresorError) {
-        var wanted: [(name: Name, content: Item.Content)] = []
-        for change in changes { wanted.append((try Name(text: change.name), try change.itemContent())) }
-        let expected = try Self.expectation(shown)
         let time = session.client.clock()
-        for _ in 0..<Self.attemptCount {
-            let view = try await view()
-            guard let me = view.state.members[session.user], me.role != .reader else { throw .noAccess }
-            let isDone = try await outbox.change { [wanted, expected] (outbox) throws(TresorError) in
-                // While the view was read, the sent commit may have come into the log, or others' changes into the home.
-                guard try isCurrent(view) else { return false }
-                try outbox.add(
-                    try outbox.items(of: wanted, over: view.table, seen: seen?.table, ifShown: expected, at: time))
-                return true
+        var held = changes.compactMap(\.held)
+        do throws(TresorError) {
+            let expected = try Self.expectation(shown)
+            try Self.check(changes, at: time)
+            var wanted: [(name: Name, content: Item.Content)] = []
+            for change in changes {
+                wanted.append((try Name(text: change.name), try await content(of: change, &held)))
             }
-            if isDone { return }
+            for _ in 0..<Self.attemptCount {
+                let view = try await viewToChange()
+                let holdsPieces = try await outbox.change {
+                    [wanted, held, expected] (outbox) throws(TresorError) -> Bool? in
+                    // While the view was read, the sent commit may have come into the log, or others' changes into the
+                    // home.
+                    guard try isCurrent(view) else { return nil }
+                    for content in held { try outbox.finish(content) }
+                    try outbox.add(
+                        try outbox.items(of: wanted, over: view.table, seen: seen?.table, ifShown: expected, at: time))
+                    return !outbox.held.isEmpty
+                }
+                guard let holdsPieces else { continue }
+                if holdsPieces { await outbox.clean() }
+                return
+            }
+            throw .busy
+        } catch {
+            await release(held)
+            throw error
         }
-        throw .busy
+    }
+
+    /// The view on which a change is made.
+    ///
+    /// - Throws: ``TresorError/noAccess`` for a reader; the errors of ``view()``.
+    func viewToChange() async throws(TresorError) -> RecordView {
+        let view = try await view()
+        guard let me = view.state.members[session.user], me.role != .reader else { throw .noAccess }
+        return view
     }
 
     /// Whether a view is what the home has. To be asked while nobody else changes the home.
@@ -109,52 +132,23 @@ extension Records {
         try await RecordSync(records: self).run(sending: false)
     }
 
-    /// Seals what is shown of all records again, under the current key, and deletes from the store what nobody needs then
-    /// (SPEC §19.7). Members read the rest in few requests, and earlier keys open nothing of it.
-    ///
-    /// Everything that is unsent is sent before. If it is interrupted, run it again.
-    ///
-    /// - Parameter isDryRun: whether only to tell what would be done.
-    /// - Returns: what was done. Without anything to gain, nothing is appended.
-    /// - Throws: ``TresorError/noAccess`` for anybody but an owner; ``TresorError/store(_:)`` while a pack is missing, while
-    ///   the store has some of the packs for which somebody else's volumes stand here and nothing else can tell, and for a
-    ///   store that does not give the volumes, from which nothing is deleted; ``TresorError/unverified`` for volumes by a
-    ///   newer key than was compared; ``TresorError/altered`` for volumes that break a rule; the errors of ``sync()``, and
-    ///   what stands against sending. Where this home can tell what they should say, volumes that do not hold are made anew.
-    @concurrent public func compact(isDryRun: Bool = false) async throws(TresorError) -> CompactReport {
-        let compaction = Compaction(records: self)
-        return isDryRun ? try await compaction.plan().report : try await compaction.run()
-    }
-
-    /// Decides what a compaction would do, and changes nothing at the store.
-    ///
-    /// - Throws: the errors of ``compact(isDryRun:)``.
-    @concurrent package func compactionPlan() async throws(TresorError) -> CompactionPlan {
-        try await Compaction(records: self).plan()
-    }
-
-    /// Carries out a compaction that was decided on.
-    ///
-    /// - Throws: the errors of ``compact(isDryRun:)``.
-    @concurrent package func compact(by plan: CompactionPlan) async throws(TresorError) -> CompactReport {
-        try await Compaction(records: self).run(plan)
-    }
-
     /// Throws away the changes that are not sent.
     ///
     /// - Returns: the names of their records.
     /// - Throws: ``TresorError/busy`` while a commit is on its way that may be in the log, unless this person is out of
     ///   the tresor.
     @concurrent public func dropUnsent() async throws(TresorError) -> [String] {
-        try await outbox.change { (outbox) throws(TresorError) in
+        let names = try await outbox.change { (outbox) throws(TresorError) in
             // Without a verified log, the commit that was sent may be in it.
             let state = try session.client.archive.verifiedState(of: tresor)
             let isGone = state.map { $0.members[session.user] == nil } ?? false
             guard isGone || outbox.sent == nil else { throw .busy }
             let names = outbox.records.map(\.text)
-            outbox = Outbox()
+            outbox.dropAll()
             return names
         }
+        await outbox.clean()
+        return names
     }
 
     /// Tells of records that came or were sent, after the home has them. It ends with its task.
@@ -170,12 +164,27 @@ extension Records {
 extension Records {
     /// Returns what is shown of a record: the newest version, as the home knows it.
     ///
+    /// A content of more than 64 KiB is fetched from the store, if it has at most 64 MiB, and is not kept in the home.
+    ///
     /// - Parameter acceptingIncomplete: whether to continue although packs are missing, so that nothing is proved to be
     ///   the newest.
     /// - Throws: ``TresorError/notFound`` for a record that is deleted or was never there; ``TresorError/store(_:)``
-    ///   where packs are missing; ``TresorError/noAccess`` for somebody who is no member; ``TresorError/unverified``
-    ///   while the founder or the author was not compared.
+    ///   where packs are missing, or the content is fetched and the store does not have it; ``TresorError/altered`` for
+    ///   such a content that is not what the log names; ``TresorError/noAccess`` for somebody who is no member;
+    ///   ``TresorError/unverified`` while the founder or the author was not compared.
     @concurrent public func get(_ name: String, acceptingIncomplete: Bool = false) async throws(TresorError) -> Record {
+        var record = try await find(name, acceptingIncomplete: acceptingIncomplete)
+        guard record.place != nil, record.mostByteCount <= Self.maximumFetchedByteCount else { return record }
+        var sink = MemorySink()
+        try await read(record, to: &sink)
+        record.content = sink.bytes
+        return record
+    }
+
+    /// Does what ``get(_:acceptingIncomplete:)`` does, and fetches no content: ``read(_:to:progress:)`` does.
+    @concurrent package func find(
+        _ name: String, acceptingIncomplete: Bool = false
+    ) async throws(TresorError) -> Record {
         // The home has a commit before the outbox lets go of it. So the outbox is read first.
         let outbox = try await outbox.present()
         let (view, name) = (try await view(), try Name(text: name))
@@ -183,18 +192,18 @@ extension Records {
         return try await read { (packs) throws(TresorError) in
             if let item = outbox.item(of: name) {
                 let count = 1 + view.table.different(from: item).count
-                return try record(item, at: nil, in: view, versionCount: count)
+                return try record(item, at: nil, in: view, outbox, versionCount: count)
             }
             guard let shown = view.table.shown(of: name) else { throw .notFound }
             let count = view.table.different(of: name).count
             let item = try view.item(of: name, at: shown.revision, from: packs)
-            return try record(item, at: shown.revision, in: view, versionCount: count)
+            return try record(item, at: shown.revision, in: view, outbox, versionCount: count)
         }
     }
 
     /// Returns the versions of a record that no later one replaces, the shown one first. Deletions are left out.
     ///
-    /// A change that is not sent yet is the first of them, and what it replaces is none of them.
+    /// A change that is not sent yet is the first of them, and what it replaces is none of them. No content is fetched.
     ///
     /// - Throws: the errors of ``get(_:acceptingIncomplete:)`` but ``TresorError/store(_:)`` for other records.
     @concurrent public func versions(of name: String) async throws(TresorError) -> [Record] {
@@ -207,11 +216,11 @@ extension Records {
             let count = heads.count + (unsent == nil ? 0 : 1)
             var versions: [Record] = []
             if let unsent, !unsent.isDeletion {
-                versions.append(try record(unsent, at: nil, in: view, versionCount: count))
+                versions.append(try record(unsent, at: nil, in: view, outbox, versionCount: count))
             }
             for head in heads where !head.isDeletion {
                 let item = try view.item(of: name, at: head.revision, from: packs)
-                versions.append(try record(item, at: head.revision, in: view, versionCount: count))
+                versions.append(try record(item, at: head.revision, in: view, outbox, versionCount: count))
             }
             return versions
         }
@@ -257,9 +266,7 @@ extension Records {
                 let summary: RecordSummary?
                 if let item = outbox.item(of: name) {
                     isDeleted = item.isDeletion
-                    summary = RecordSummary(
-                        name: name.text, revision: nil, author: session.user, status: .current, isVerified: true,
-                        time: item.time, state: .unsent, vouchedBy: nil)
+                    summary = self.summary(of: item, in: outbox)
                 } else {
                     isDeleted = view.table.shown(of: name) == nil
                     summary = try self.summary(of: name, in: view, &authors)
@@ -292,11 +299,12 @@ extension Records {
             name: name.text, revision: first.revision, author: entry.author,
             status: view.status(of: entry, compared: try authors.comparedChain(of: entry.author)),
             isVerified: isVerified, time: first.time,
-            state: first.isDeletion ? .deleted : heads.count > 1 ? .versions : .ok, vouchedBy: voucher?.author)
+            state: first.isDeletion ? .deleted : heads.count > 1 ? .versions : .ok, vouchedBy: voucher?.author,
+            type: first.type.text, size: Self.size(of: first, named: name, in: entry))
     }
 
     private func record(
-        _ item: Item, at revision: UInt64?, in view: RecordView, versionCount: Int
+        _ item: Item, at revision: UInt64?, in view: RecordView, _ outbox: Outbox, versionCount: Int
     ) throws(TresorError) -> Record {
         let trust = session.client.trust
         var (author, status) = (session.user, AuthorStatus.current)
@@ -308,15 +316,24 @@ extension Records {
             status = view.status(of: entry, compared: try trust.comparedChain(of: entry.author))
         }
         let content: [UInt8]?
+        let place: Record.Place?
         let type: Name
         switch item.content {
         case .deleted: throw .notFound
-        case .bytes(let bytes, let said): (content, type) = (bytes, said)
-        case .attachment(_, let said): (content, type) = (nil, said)
+        case .bytes(let bytes, let said): (content, place, type) = (bytes, nil, said)
+        case .attachment(let number, let said):
+            (content, type) = (nil, said)
+            if let entry = revision.flatMap({ view.commits[$0] }), let attachment = Attachment(of: item, in: entry) {
+                place = .attachment(attachment)
+            } else if revision == nil, let byteCount = outbox.byteCount(of: number) {
+                place = .held(item, byteCount: byteCount)
+            } else {
+                throw .altered
+            }
         }
         return Record(
             name: item.record.text, type: type.text, content: content, revision: revision, author: author,
-            status: status, time: item.time, versionCount: versionCount, vouchedBy: voucher?.author)
+            status: status, time: item.time, versionCount: versionCount, vouchedBy: voucher?.author, place: place)
     }
 }
 
@@ -361,17 +378,5 @@ extension Records {
         let view = try await RecordView.read(at: state, from: known, of: session)
         cache.view = view
         return view
-    }
-}
-
-extension RecordChange {
-    /// The content as an item has it.
-    ///
-    /// - Throws: ``TresorError/usage(_:)`` for a type that is none, or begins with `tresor/`.
-    func itemContent() throws(TresorError) -> Item.Content {
-        guard let content else { return .deleted }
-        let type = try Name(text: content.type)
-        try type.checkIsOfContents()
-        return .bytes(content.bytes, type: type)
     }
 }

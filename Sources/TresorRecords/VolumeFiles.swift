@@ -24,6 +24,12 @@ struct VolumeFiles: Sendable {
         return bytes
     }
 
+    /// Whether the home has all volumes.
+    func hasAll(of checkpoint: Checkpoint) throws(TresorError) -> Bool {
+        for place in checkpoint.body.volumes.indices where try volume(place, of: checkpoint) == nil { return false }
+        return true
+    }
+
     /// The places of the volumes that the home lacks.
     func lacking(of checkpoint: Checkpoint) throws(TresorError) -> [Int] {
         var lacking: [Int] = []
@@ -113,6 +119,12 @@ struct Checkpoint: Sendable {
             all.append(Checkpoint(entry: entry, body: body, state: state))
         }
         return all
+    }
+
+    /// Whether it is by the newest key of this person. Somebody else may have made one with a former key, which was
+    /// replaced because it was stolen.
+    func isOwn(of session: Session) -> Bool {
+        entry.author == session.user && entry.generation == session.identity.generation
     }
 
     /// Opens the volume at a place.

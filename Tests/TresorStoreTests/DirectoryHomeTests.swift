@@ -17,6 +17,8 @@ import TresorCrypto
         .records(tresor(1), part: 2), .records(tresor(1), part: 2, piece: 1),
         .volume(tresor(1), checkpoint: 3, number: 0), .volume(tresor(1), checkpoint: 3, number: 1),
         .volume(tresor(1), checkpoint: 31, number: 0), .outbox(tresor(1)),
+        .unsent(tresor(1), number: 1, piece: 0), .unsent(tresor(1), number: 1, piece: 1),
+        .unsent(tresor(1), number: 11, piece: 0),
         .evidence(digest(3)),
     ]
 
@@ -47,6 +49,8 @@ import TresorCrypto
         case .volume(let id, let checkpoint, let number):
             "deep/data/records/" + hexadecimal(id.digest) + ".v.\(checkpoint).\(number)"
         case .outbox(let id): "deep/data/records/" + hexadecimal(id.digest) + ".unsent"
+        case .unsent(let id, let number, let piece):
+            "deep/data/records/" + hexadecimal(id.digest) + ".u.\(number).\(piece).unsent"
         case .evidence(let hash): "deep/data/evidence/" + hexadecimal(hash)
         }
     }
@@ -62,6 +66,7 @@ import TresorCrypto
         let longest: [HomeObject] = [
             .log(tresor(0xff), part: .max), .records(tresor(0xff), part: .max / 64, piece: 64),
             .volume(tresor(0xff), checkpoint: .max, number: 9999),
+            .unsent(tresor(0xff), number: 2046, piece: 1 << 20),
         ]
         for name in names + longest.map(\.name) {
             #expect(name.wholeMatch(of: /[a-z0-9][a-z0-9.-]*(\/[a-z0-9][a-z0-9.-]*)?/) != nil, "\(name)")
@@ -69,8 +74,14 @@ import TresorCrypto
             #expect(!names.contains { $0.hasPrefix(name + "/") }, "\(name)")
         }
         #expect(Self.objects.filter(\.staysOnDevice) == [.deviceShare])
-        #expect(Self.objects.filter(\.isSecret) == [.identity, .names, .marks, .deviceShare, .outbox(tresor(1))])
+        #expect(Self.objects.filter(\.isSecret) == Self.secrets)
     }
+
+    /// What nobody else may read.
+    static let secrets: [HomeObject] = [
+        .identity, .names, .marks, .deviceShare, .outbox(tresor(1)), .unsent(tresor(1), number: 1, piece: 0),
+        .unsent(tresor(1), number: 1, piece: 1), .unsent(tresor(1), number: 11, piece: 0),
+    ]
 
     @Test(arguments: objects) func objectIsReplacedReadAndDeleted(_ object: HomeObject) throws {
         #expect(try home.read(object) == nil)
@@ -125,8 +136,7 @@ import TresorCrypto
         try home.replace(object, with: [1])
         #expect(try home.exposures() == [])
         try setMode(0o644, of: scratch[Self.path(object)])
-        let isSecret = [.identity, .names, .marks, .deviceShare, .outbox(tresor(1))].contains(object)
-        #expect(try home.exposures().map(\.flaw) == [isSecret ? .open : .readable])
+        #expect(try home.exposures().map(\.flaw) == [Self.secrets.contains(object) ? .open : .readable])
     }
 
     @Test(arguments: objects) func A42_objectsOthersCanWriteAreRefused(_ object: HomeObject) throws {

@@ -39,7 +39,7 @@ import Testing
     private static let together: [Set<String>] = [
         ["TK", "file"], ["epoch", "keys"], ["epochs", "keys"], ["own chain", "S"], ["tresor", "entry"],
         ["tresor", "log"], ["wrap", "e"], ["entry", "pack"], ["entry", "pack", "log"], ["entry", "pack", "keys"],
-        ["entry", "volume"],
+        ["entry", "volume"], ["entry", "attachment"],
         ["entry", "volume", "keys"], ["operation", "authorization"],
     ]
 

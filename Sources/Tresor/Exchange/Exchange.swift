@@ -14,9 +14,12 @@ package struct Exchange: Sendable {
     /// Only what the verified log calls for is taken. The founder's card is there too, and a card that the store has lost
     /// comes from the log.
     ///
+    /// - Parameter attachments: whether to take the attachments of records too.
     /// - Throws: the errors of ``LogReader/state(of:remembering:progress:)``; ``TresorError/store(_:)`` when the store
     ///   has lost entries; ``TresorError/usage(_:)`` with `contentTooLong` for more than 256 MiB.
-    @concurrent package func export(_ tresor: TresorID) async throws(TresorError) -> TresorExport {
+    @concurrent package func export(
+        _ tresor: TresorID, attachments: Bool = true
+    ) async throws(TresorError) -> TresorExport {
         let state = try await client.logs.state(of: tresor)
         var entries: [[UInt8]] = []
         // An entry can name a blob of any size, and one twice: what is there counts.
@@ -28,7 +31,7 @@ package struct Exchange: Sendable {
             // A log that is too large for an export is not held whole first.
             byteCount += page.reduce(0) { $0 + $1.count }
             for (bytes, sequence) in zip(page, first...) {
-                blobs.formUnion(try RecordBlobs.named(by: bytes, at: sequence, in: state))
+                blobs.formUnion(try RecordBlobs.named(by: bytes, at: sequence, in: state, attachments: attachments))
             }
             guard byteCount <= TresorExport.maximumByteCount else { throw .usage(.contentTooLong) }
             entries += page

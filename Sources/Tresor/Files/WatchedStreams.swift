@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
+package import TresorCore
+package import TresorCrypto
 
 /// A source that is read no further once its session is locked, and says how many bytes were read from it.
-struct WatchedSource<Base: ContentSource>: ContentSource {
-    var base: Base
+package struct WatchedSource<Base: ContentSource>: ContentSource {
+    /// The source.
+    package private(set) var base: Base
     let identity: Identity
     let progress: WorkDone.Report?
     private var count: UInt64 = 0
 
-    init(_ base: Base, for identity: Identity, _ progress: WorkDone.Report?) {
+    /// Reads from `base` for a session.
+    package init(_ base: Base, for identity: Identity, _ progress: WorkDone.Report?) {
         self.base = base
         self.identity = identity
         self.progress = progress
     }
 
-    mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
+    package mutating func read(into output: inout OutputRawSpan) async throws(TresorError) {
         try identity.checkUnlocked()
         let before = output.byteCount
         try await base.read(into: &output)
@@ -26,21 +28,25 @@ struct WatchedSource<Base: ContentSource>: ContentSource {
 }
 
 /// A sink that takes nothing more once its session is locked, and says how many bytes it took.
-struct WatchedSink<Base: ByteSink>: ByteSink {
-    var base: Base
+package struct WatchedSink<Base: ByteSink>: ByteSink {
+    /// The sink.
+    package private(set) var base: Base
     let identity: Identity
     let total: UInt64
     let progress: WorkDone.Report?
     private var count: UInt64 = 0
 
-    init(_ base: Base, for identity: Identity, of total: Int, _ progress: WorkDone.Report?) {
+    /// Writes to `base` for a session.
+    ///
+    /// - Parameter total: the number of bytes of which it says how many were written.
+    package init(_ base: Base, for identity: Identity, of total: Int, _ progress: WorkDone.Report?) {
         self.base = base
         self.identity = identity
         self.total = UInt64(total)
         self.progress = progress
     }
 
-    mutating func write(_ bytes: Span<UInt8>) async throws(TresorError) {
+    package mutating func write(_ bytes: Span<UInt8>) async throws(TresorError) {
         try identity.checkUnlocked()
         try await base.write(bytes)
         count += UInt64(bytes.count)

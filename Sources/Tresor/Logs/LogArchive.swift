@@ -8,6 +8,8 @@ package import TresorCrypto
 package struct LogArchive: Sendable {
     /// The number of entries whose kept packs are in one part: 64 (SPEC §8.5).
     package static let packPartCount: UInt64 = 64
+    /// The greatest number under which an outbox holds pieces: 2046 (SPEC §8.5).
+    package static let greatestUnsentNumber: UInt16 = 2046
 
     let client: Client
 
@@ -158,6 +160,16 @@ package struct LogArchive: Sendable {
     /// Deletes the kept volumes of a checkpoint. To be called while nobody else changes the home.
     package func forgetVolumes(of tresor: TresorID, checkpoint: UInt64) throws(TresorError) {
         try deleteAll { .volume(tresor, checkpoint: checkpoint, number: $0) }
+    }
+
+    /// Deletes the outbox of a tresor, and before it what it holds in pieces. To be called while nobody else changes the
+    /// home.
+    func forgetUnsent(of tresor: TresorID) throws(TresorError) {
+        guard try home.read(.outbox(tresor)) != nil else { return }
+        for number in 1...Self.greatestUnsentNumber {
+            try deleteAll { .unsent(tresor, number: number, piece: $0) }
+        }
+        try home.delete(.outbox(tresor))
     }
 
     /// Deletes objects that are numbered, the last one first: an interruption leaves none behind a gap.

@@ -94,7 +94,7 @@ extension LogArchive {
             // Until the head goes, packs may have come again.
             for part in 0...(last / Self.packPartCount) { try forgetPacks(of: state.tresor, inPart: part) }
             try forgetAccess(to: state.tresor)
-            try client.home.delete(.outbox(state.tresor))
+            try forgetUnsent(of: state.tresor)
             var noted = notedStores()
             if !noted[state.tresor].isEmpty {
                 noted.forget(state.tresor)

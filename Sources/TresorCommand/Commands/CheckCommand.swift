@@ -94,6 +94,12 @@ struct CheckCommand: InputsCommand {
             let text = "the store lacks the records of entry \(entries(found.lost)): \(repair)"
             try report.add("bad", subject, text, .store(.withheld))
         }
+        if let first = found.lostContents.first {
+            let count = found.lostContents.count
+            let others = count == 1 ? "" : count == 2 ? " and another record" : " and \(count - 1) other records"
+            let text = "the store lacks the content of \(DisplayText.quoted(first))\(others): put it again"
+            try report.add("bad", subject, text, .store(.withheld))
+        }
         if let error = found.checkpointError {
             let (entry, short) = ("entry \(found.checkpoint)", id.description.prefix(10))
             let text =

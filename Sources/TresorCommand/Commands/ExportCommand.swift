@@ -9,11 +9,12 @@ struct ExportCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "export", group: .tresors, abstract: "Write a tresor to a file, for somebody with another store.",
-            usage: "tresor export -t T [-a] [-o FILE]",
+            usage: "tresor export -t T [--without-attachments] [-a] [-o FILE]",
             discussion: """
                 The file has the log, the wrapped keys, the members' cards and the sealed records: what the store holds of \
-                the tresor, and nothing secret. It has no sealed files and no attachments above 1 MiB; send the files too. \
-                Anyone who gets it learns what the store learns. -a makes text.
+                the tresor, and nothing secret. It has no sealed files; send them too. Anyone who gets it learns what the \
+                store learns. It has at most 256 MiB; --without-attachments leaves out the contents of records above \
+                64 KiB. -a makes text.
                 """,
             classes: [.identity, .store], further: [.busy],
             examples: ["tresor export -t interventions -o interventions.export"])
@@ -23,6 +24,9 @@ struct ExportCommand: SurfaceCommand {
 
     @Flag(name: [.short, .customLong("armour")], help: "Make text instead of binary.")
     var a = false
+
+    @Flag(help: "Leave out the contents of records above 64 KiB.")
+    var withoutAttachments = false
 
     @Option(
         name: .short, help: ArgumentHelp("Write to FILE; - forces standard output.", valueName: "FILE"),
@@ -52,10 +56,12 @@ struct ExportCommand: SurfaceCommand {
 
     private func export(_ id: TresorID, _ workplace: CommandContext) async throws -> TresorExport {
         do throws(TresorError) {
-            return try await workplace.client.exchange.export(id)
+            return try await workplace.client.exchange.export(id, attachments: !withoutAttachments)
         } catch {
             if error == .usage(.contentTooLong) {
-                throw CommandFailure(of: error, "\(id.description.prefix(10)) is too large for one file")
+                throw CommandFailure(
+                    of: error, "\(id.description.prefix(10)) is too large for one file",
+                    hints: withoutAttachments ? [] : ["tresor … --without-attachments"])
             }
             throw workplace.tresors.logFailure(error, id)
         }

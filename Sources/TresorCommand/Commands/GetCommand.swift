@@ -19,7 +19,8 @@ struct GetCommand: SurfaceCommand {
                 to a file of its name in DIR, with _ in the place of /; a file that is there is replaced. --all writes \
                 every version that no later one replaced, as NAME.rREV, and --rev one of them. While something that the \
                 log names is missing in the store, nothing is shown as newest. Where the store cannot be reached, it \
-                writes what this home saw last, says so, and succeeds.
+                writes what this home saw last, says so, and succeeds. A content above 64 KiB is fetched each time, and \
+                your home keeps none of it.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
             examples: [
@@ -108,28 +109,77 @@ struct GetCommand: SurfaceCommand {
         return plain == "." || plain == ".." ? plain.replacing(".", with: "_") : plain
     }
 
+    private static let toFile = ["tresor … -o FILE"]
+
     private func write(_ name: String, _ reading: Reading) async throws {
         for record in try await read(name, reading) {
-            guard let content = record.content else {
-                throw CommandFailure(.unsupported, "its content is an attachment, which this release does not fetch")
-            }
             let path = directory.map { directory in
                 let suffix = all ? record.revision.map { ".r\($0)" } ?? ".unsent" : ""
                 return Paths.join(directory, Self.fileName(name) + suffix)
             }
+            let byteCount: Int
             if let path = path ?? output, path != "-" {
                 try reading.workplace.invocation.refuseReplacing(path)
                 let file = OutputFile(path: path, access: .owner)
                 try file.check()
-                try file.write(content.span)
+                byteCount = try await write(record, to: file, reading)
                 try file.commit()
             } else {
+                let content = try await content(of: record, reading)
                 try reading.workplace.output.refuseForTerminal(
-                    content.span, isForced: output == "-", hints: ["tresor … -o FILE"])
+                    content.span, isForced: output == "-", hints: Self.toFile)
                 try reading.workplace.output.data(content.span)
+                byteCount = content.count
             }
-            try report(record, reading, file: path ?? output)
+            try report(record, byteCount, reading, file: path ?? output)
             if record.versionCount > 1, !all, rev == nil { try await tellVersions(of: record.name, reading) }
+        }
+    }
+
+    /// Writes a content into a file that has no name until everything is checked.
+    private func write(_ record: Record, to file: OutputFile, _ reading: Reading) async throws -> Int {
+        if let content = record.content {
+            try file.write(content.span)
+            return content.count
+        }
+        let progress = reading.workplace.invocation.progress("decrypting")
+        defer { progress.finish() }
+        let note = FailureNote()
+        var sink = OutputSink(file, note, progress, total: record.mostByteCount)
+        do throws(TresorError) {
+            return try await reading.records.read(record, to: &sink)
+        } catch {
+            throw note.words(for: CommandError(error), or: failure(error, of: record, reading))
+        }
+    }
+
+    /// The content, held in memory.
+    private func content(of record: Record, _ reading: Reading) async throws -> [UInt8] {
+        if let content = record.content { return content }
+        guard record.mostByteCount <= FileOpener.standardOutputLimit else {
+            throw CommandFailure.usage("the content is too large for standard output", hints: Self.toFile)
+        }
+        var sink = MemorySink()
+        do throws(TresorError) {
+            try await reading.records.read(record, to: &sink)
+        } catch {
+            throw failure(error, of: record, reading)
+        }
+        return sink.bytes
+    }
+
+    /// The failure to fetch a content that the log names.
+    private func failure(_ error: TresorError, of record: Record, _ reading: Reading) -> CommandFailure {
+        let name = DisplayText.quoted(record.name)
+        return switch error {
+        case .store(.withheld) where reading.fetched.absence != nil:
+            CommandFailure(
+                .store(.unreachable), "the content of \(name) lies in the store alone, which cannot be reached")
+        case .store(.withheld):
+            CommandFailure(
+                of: error, "the store does not have the content of \(name): anyone who has it can put it again")
+        case .altered: CommandFailure(of: error, "the content of \(name) is not what the log calls for")
+        default: CommandFailure(error)
         }
     }
 
@@ -137,7 +187,7 @@ struct GetCommand: SurfaceCommand {
     private func read(_ name: String, _ reading: Reading) async throws -> [Record] {
         var versions: [Record] = []
         do throws(TresorError) {
-            versions = [try await reading.records.get(name, acceptingIncomplete: acceptIncomplete)]
+            versions = [try await reading.records.find(name, acceptingIncomplete: acceptIncomplete)]
         } catch {
             switch error {
             case .notFound: break
@@ -165,7 +215,7 @@ struct GetCommand: SurfaceCommand {
         return [wanted]
     }
 
-    private func report(_ record: Record, _ reading: Reading, file: String?) throws {
+    private func report(_ record: Record, _ byteCount: Int, _ reading: Reading, file: String?) throws {
         let (fetched, reporter, workplace) = (reading.fetched, reading.reporter, reading.workplace)
         let author = try reporter.words(of: record.author, record.status)
         let date = Timestamp(seconds: record.time).dateAndMinute
@@ -182,7 +232,7 @@ struct GetCommand: SurfaceCommand {
         var object: JSONObject = [
             "type": "record", "tresor": .string(fetched.summary.tresor.description), "name": .string(record.name),
             "date": .time(record.time), "author": .string(record.author.description),
-            "size": .unsigned(UInt64(record.content?.count ?? 0)), "content_type": .string(record.type),
+            "size": .unsigned(UInt64(byteCount)), "content_type": .string(record.type),
             "state": .string(
                 record.revision == nil ? "unsent" : record.versionCount > 1 ? "versions" : "ok"),
             "versions": .unsigned(UInt64(record.versionCount)), "file": .string(file),

@@ -92,7 +92,7 @@ struct ImportCommand: InputsCommand {
                 Self.count(arrival.wrapCount, "wrapped key", "wrapped keys"),
                 Self.count(arrival.cardCount, "card", "cards"),
             ]
-            let packs = Self.count(arrival.blobCount, "pack of records", "packs of records")
+            let packs = Self.count(arrival.blobCount, "sealed object of records", "sealed objects of records")
             workplace.output.say(
                 arrival.blobCount == 0
                     ? "\(counts[0]), \(counts[1]) and \(counts[2]) for \(title)"

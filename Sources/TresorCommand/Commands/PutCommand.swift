@@ -18,8 +18,9 @@ struct PutCommand: InputsCommand {
                 All INPUTs are one commit: it happens wholly or not at all. A record's name is --as, or the last \
                 component of INPUT. A change replaces every version that this home had seen before, by get, records, \
                 sync or an earlier put. What others changed unseen stays beside it, and put names it. With --if REV, \
-                what others changed is fetched first, and REV counts as seen. A content that is there already makes no \
-                revision. What cannot be sent stays in your home, and tresor sync sends it. --later needs no store.
+                what others changed is fetched first, and REV counts as seen. A content of up to 64 KiB that is there \
+                already makes no revision. A larger INPUT becomes an attachment: others fetch it when they get the \
+                record. What cannot be sent stays in your home, and tresor sync sends it. --later needs no store.
                 """,
             classes: [.identity, .write], further: [.noAccess, .waiting],
             examples: [
@@ -61,8 +62,8 @@ struct PutCommand: InputsCommand {
         guard name == nil || inputs.count <= 1 else { throw CommandFailure.usage("--as names one INPUT") }
         let expected = try expectation()
         var reach = try await StoreReach.open(options) { _ in true }
-        let changes = delete ? inputs.map { RecordChange.delete($0) } : try contents(reach.workplace)
-        try refuseTwice(changes)
+        let contents = delete ? [] : try contents(reach.workplace)
+        try refuseTwice(delete ? inputs : contents.map(\.name))
         var session = try await reach.unlock(to: "change \(DisplayText.name(tresor.tresor))")
         let (summary, before) = try await reach.find(tresor.tresor, for: &session, isNeeded: !later)
         try await check(summary, session, reach)
@@ -71,6 +72,8 @@ struct PutCommand: InputsCommand {
         let seen = try await records.seen(at: before)
         if expected != nil, !later { records = try await reach.pull(records, for: &session).records }
         let title = reach.workplace.tresors.title(of: summary)
+        let changes =
+            delete ? inputs.map { RecordChange.delete($0) } : try await hold(contents, records, reach.workplace)
         let made = try await change(changes, expected, seen, records, title)
         var outcome = PutOutcome(made, of: changes)
         let (count, unchanged) = (Self.count(made.count), outcome.unchanged.count)
@@ -230,11 +233,11 @@ struct PutCommand: InputsCommand {
             hints: ["tresor sync"])
     }
 
-    private func refuseTwice(_ changes: [RecordChange]) throws {
+    private func refuseTwice(_ texts: [String]) throws {
         var names: Set<Name> = []
-        for change in changes {
-            guard let name = try? Name(text: change.name), !names.insert(name).inserted else { continue }
-            throw CommandFailure.usage("the record \(DisplayText.quoted(change.name)) is given twice")
+        for text in texts {
+            guard let name = try? Name(text: text), !names.insert(name).inserted else { continue }
+            throw CommandFailure.usage("the record \(DisplayText.quoted(text)) is given twice")
         }
     }
 
@@ -248,24 +251,80 @@ struct PutCommand: InputsCommand {
         return .some(revision)
     }
 
-    private func contents(_ workplace: CommandContext) throws -> [RecordChange] {
-        try (inputs.isEmpty ? [nil] : inputs.map { Optional($0) }).map { path in
+    /// An INPUT, whole or its beginning.
+    private struct Content {
+        let name: String
+        let type: String
+        let input: InputFile
+        let start: [UInt8]
+
+        /// Whether it becomes an attachment, of which the beginning was read.
+        var isLarge: Bool { start.count > PutCommand.smallByteCount }
+    }
+
+    /// Up to here a content is a part of the commit.
+    private static let smallByteCount = 65_536
+
+    private func contents(_ workplace: CommandContext) throws -> [Content] {
+        let contents = try (inputs.isEmpty ? [nil] : inputs.map { Optional($0) }).map { path in
             if let path, path != "-" { try workplace.invocation.refuseSealing(path) }
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
-            let limit = 65_536
-            let start = try input.start(limit + 1)
-            guard start.count <= limit else {
-                throw CommandFailure(
-                    .usage, "\(input.shownName) is larger than a record, which has at most 65536 bytes",
-                    file: input.path)
-            }
+            let start = try input.start(Self.smallByteCount + 1)
             try input.refuseNothing(start, allowed: allowEmpty)
             guard let name = name ?? input.lastComponent else {
                 throw CommandFailure.usage("standard input has no name", hints: ["tresor … --as NAME"])
             }
-            if try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
             let isJSON = name.hasSuffix(".json")
-            return .put(name, start, type: type ?? (isJSON ? "application/json" : "application/octet-stream"))
+            let content = Content(
+                name: name, type: type ?? (isJSON ? "application/json" : "application/octet-stream"), input: input,
+                start: start)
+            if !content.isLarge, try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
+            return content
         }
+        do throws(TresorError) {
+            try Records.checkHeld(contents.filter(\.isLarge).map { UInt64($0.input.byteCount ?? 0) })
+        } catch {
+            throw CommandFailure(of: error, "the INPUTs are too large for one commit", hints: [])
+        }
+        return contents
+    }
+
+    /// Takes the large ones into the home.
+    private func hold(
+        _ contents: [Content], _ records: Records, _ workplace: CommandContext
+    ) async throws -> [RecordChange] {
+        var (changes, held): ([RecordChange], [HeldContent]) = ([], [])
+        do {
+            for content in contents {
+                guard content.isLarge else {
+                    changes.append(.put(content.name, content.start, type: content.type))
+                    continue
+                }
+                let new = try await hold(content, besides: held, records, workplace)
+                held.append(new)
+                changes.append(.put(content.name, new, type: content.type))
+            }
+        } catch {
+            await records.release(held)
+            throw error
+        }
+        return changes
+    }
+
+    private func hold(
+        _ content: Content, besides held: [HeldContent], _ records: Records, _ workplace: CommandContext
+    ) async throws -> HeldContent {
+        let progress = workplace.invocation.progress("encrypting")
+        defer { progress.finish() }
+        let (note, input) = (FailureNote(), content.input)
+        var source = InputContent(input, startingWith: content.start, note, progress)
+        let new: HeldContent
+        do throws(TresorError) {
+            new = try await records.hold(&source, besides: held)
+        } catch {
+            throw note.words(for: CommandError(error), or: CommandFailure(error, file: input.path))
+        }
+        if source.hasGrown { workplace.output.say(input.growth(after: source.count)) }
+        return new
     }
 }

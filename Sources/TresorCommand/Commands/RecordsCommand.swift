@@ -14,6 +14,7 @@ struct RecordsCommand: SurfaceCommand {
             discussion: """
                 Fetches what others changed first, and sends nothing. STATE is ok, versions (made without knowing of \
                 each other), deleted, or unsent. --versions lists each of several versions; the first one is shown. \
+                SIZE is in bytes; for a content above 64 KiB that is sent, it may be 6 percent more than the content. \
                 Where the store cannot be reached, it lists what this home saw last, says so, and succeeds.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
@@ -37,7 +38,7 @@ struct RecordsCommand: SurfaceCommand {
         let fetched = try await FetchedRecords.read(tresor.tresor, to: "list records", options)
         let (workplace, records, state) = (fetched.workplace, fetched.records, fetched.state)
         let list = try await records.list(prefix: prefix, includingDeleted: deleted)
-        var table = Table("REV", "DATE", "AUTHOR", "STATE", "NAME")
+        var table = Table("REV", "DATE", "AUTHOR", "SIZE", "STATE", "NAME")
         for record in list.records {
             for version in try await self.versions(of: record, in: records) {
                 guard !options.json else {
@@ -47,7 +48,7 @@ struct RecordsCommand: SurfaceCommand {
                 table.add(
                     version.revision.map { String($0) } ?? "-", Timestamp(seconds: version.time).date,
                     author(of: version, state.map { workplace.tresors.handle(of: version.author, in: $0) } ?? "-"),
-                    version.state.rawValue, DisplayText.name(version.name))
+                    String(version.size.most), version.state.rawValue, DisplayText.name(version.name))
             }
         }
         if !options.json { try workplace.output.table(table) }
@@ -87,6 +88,13 @@ struct RecordsCommand: SurfaceCommand {
         ]
         object.add(record.status)
         object.addProof(of: fetched)
+        if record.state != .deleted {
+            object["content_type"] = .string(record.type)
+            switch record.size {
+            case .exactly(let count): object["size"] = .unsigned(UInt64(count))
+            case .atMost(let count): object["size_at_most"] = .unsigned(UInt64(count))
+            }
+        }
         if let revision = record.revision { object["revision"] = .unsigned(revision) }
         if let owner = record.vouchedBy { object["vouched_by"] = .string(owner.description) }
         return object

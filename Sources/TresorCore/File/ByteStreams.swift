@@ -12,6 +12,27 @@ public protocol ContentSource {
     mutating func read(into output: inout OutputRawSpan) async throws(TresorError)
 }
 
+extension ContentSource {
+    /// Returns the next bytes: as many as are asked for, or all that are left.
+    ///
+    /// - Throws: the errors of the source; ``TresorError/cancelled`` in a cancelled task, also where the source ends or
+    ///   fails because of it.
+    package mutating func nextBytes(_ count: Int) async throws(TresorError) -> [UInt8] {
+        try Cancellation.check()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
+        defer { unsafe buffer.deallocate() }
+        var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+        do throws(TresorError) {
+            try await read(into: &output)
+        } catch {
+            throw Task.isCancelled ? .cancelled : error
+        }
+        // A source that ends with its task has not given everything.
+        try Cancellation.check()
+        return unsafe [UInt8](UnsafeMutableRawBufferPointer(rebasing: buffer[..<output.byteCount]))
+    }
+}
+
 /// A sink for the bytes of a sealed file, in order.
 public protocol ByteSink {
     /// Takes the next bytes, all of them.

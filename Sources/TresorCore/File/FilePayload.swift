@@ -40,8 +40,10 @@ package struct Authorship: Hashable, Sendable {
 
 /// The fields before the content (SPEC §10.2), and the header that belongs to them.
 package struct FileFields: Hashable, Sendable {
+    /// The size of the fields without names and origin in bytes: 49.
+    static let leastByteCount = 49
     /// An upper limit on the size of the fields in bytes.
-    package static let maximumByteCount = 49 + 2 * Name.maximumByteCount + Authorship.byteCount
+    package static let maximumByteCount = leastByteCount + 2 * Name.maximumByteCount + Authorship.byteCount
 
     /// The author of these bytes. The signature follows the content.
     package var authorship: Authorship
@@ -88,7 +90,7 @@ package struct FileFields: Hashable, Sendable {
     }
 
     fileprivate var byteCount: Int {
-        49 + type.bytes.count + record.bytes.count + (origin == nil ? 0 : Authorship.byteCount)
+        Self.leastByteCount + type.bytes.count + record.bytes.count + (origin == nil ? 0 : Authorship.byteCount)
     }
 
     package func encode(into encoder: inout ByteEncoder) {

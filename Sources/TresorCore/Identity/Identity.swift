@@ -120,10 +120,12 @@ package final class Identity: Sendable {
     }
 
     /// Seals bytes that the home keeps for this identity alone, under the home key of the newest generation.
+    ///
+    /// - Parameter place: tells the object from others of the same kind and tresor.
     package func sealForHome(
-        _ plain: [UInt8], _ label: DomainLabel, of tresor: TresorID? = nil
+        _ plain: [UInt8], _ label: DomainLabel, of tresor: TresorID? = nil, at place: [UInt8] = []
     ) throws(TresorError) -> [UInt8] {
-        let context = tresor?.digest.bytes ?? user.digest.bytes
+        let context = (tresor?.digest.bytes ?? user.digest.bytes) + place
         return try TC1.seal(plain.span, with: try Self.homeKey(newest()), label: label, context: context.span)
     }
 
@@ -132,9 +134,9 @@ package final class Identity: Sendable {
     ///
     /// - Throws: ``TresorError/altered`` if no generation of this identity sealed the bytes.
     package func openFromHome(
-        _ sealed: [UInt8], _ label: DomainLabel, of tresor: TresorID? = nil
+        _ sealed: [UInt8], _ label: DomainLabel, of tresor: TresorID? = nil, at place: [UInt8] = []
     ) throws(TresorError) -> [UInt8] {
-        let context = tresor?.digest.bytes ?? user.digest.bytes
+        let context = (tresor?.digest.bytes ?? user.digest.bytes) + place
         for generation in try keys.unlocked().generations {
             let key = try Self.homeKey(generation)
             do throws(TresorError) {

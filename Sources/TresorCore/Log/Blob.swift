@@ -30,14 +30,42 @@ package struct Blob: Hashable, Sendable {
         size = UInt64(bytes.count)
     }
 
-    init(from decoder: inout ByteDecoder) throws(TresorError) {
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
         hash = try decoder.digest()
         size = try decoder.integer()
     }
 
-    func encode(into encoder: inout ByteEncoder) {
+    package func encode(into encoder: inout ByteEncoder) {
         encoder.digest(hash)
         encoder.integer(size)
+    }
+}
+
+/// Names a blob whose bytes come one after another.
+package final class BlobHash {
+    private var hash: BLAKE2b?
+    private var byteCount: UInt64 = 0
+
+    /// Begins with no bytes.
+    package init() throws(TresorError) {
+        var hash = try BLAKE2b(outputCount: Hash256.byteCount)
+        try hash.updatePrefixed(.blobHash)
+        self.hash = consume hash
+    }
+
+    /// Adds the next bytes.
+    package func update(_ bytes: Span<UInt8>) throws(TresorError) {
+        guard var hash = hash.take() else { throw .usage(.outOfOrder) }
+        try hash.update(bytes)
+        self.hash = consume hash
+        byteCount += UInt64(bytes.count)
+    }
+
+    /// Returns the name of all bytes. To be called once.
+    package func finish() throws(TresorError) -> Blob {
+        guard let hash = hash.take() else { throw .usage(.outOfOrder) }
+        guard let digest = Hash256(try hash.finalize()) else { throw .failed(.library) }
+        return Blob(hash: digest, size: byteCount)
     }
 }
 

@@ -2,13 +2,15 @@
 
 import TresorCrypto
 
-/// A pack or a volume that an entry names. It has the form of a sealed file, and its author is the entry's.
-struct NamedObject {
+/// A pack, an attachment or a volume that an entry names. It has the form of a sealed file, and its author is the entry's.
+struct NamedObject: Hashable, Sendable {
     let entry: Entry
     let blob: Blob
     /// The epoch that the body of the entry names.
     let epoch: UInt64
     let type: Name
+    /// Empty for a pack and a volume.
+    var record = Name.empty
 
     /// Checks that these are the bytes that the entry names.
     ///
@@ -27,14 +29,35 @@ struct NamedObject {
         _ bytes: [UInt8], with key: borrowing SecretKey<Use>, label: DomainLabel, in state: LogState
     ) throws(TresorError) -> (content: [UInt8], head: UInt64) {
         let file = try SealedFile(binary: bytes)
-        let header = file.header
+        try check(file.header)
+        let opened = try FileOpener.openFile(file, with: key, label: label, in: state)
+        try check(opened.proof)
+        return (opened.content, file.header.head.sequence)
+    }
+
+    /// Opens likewise what is too large for memory.
+    ///
+    /// - Parameter sink: hides the content until this returns, and discards it if this throws.
+    /// - Returns: the number of bytes of the content.
+    func open(
+        _ source: some SealedSource, with keys: EpochKeys, in state: LogState, to sink: inout some ByteSink
+    ) async throws(TresorError) -> Int {
+        let file = try await StoredFile(source)
+        try check(file.header)
+        let proof = try await FileOpener.openFile(file, with: keys, in: state, to: &sink).proof
+        try check(proof)
+        return proof.contentByteCount
+    }
+
+    private func check(_ header: FileHeader) throws(TresorError) {
         guard header.tresor == entry.tresor, header.epoch == epoch, header.head.sequence < entry.sequence else {
             throw .altered
         }
-        let opened = try FileOpener.openFile(file, with: key, label: label, in: state)
-        guard opened.type == type, opened.record.isEmpty, opened.origin == nil,
-            opened.sealer.user == entry.author, opened.sealer.generation == entry.generation
+    }
+
+    private func check(_ proof: FileProof) throws(TresorError) {
+        guard proof.type == type, proof.record == record, proof.origin == nil,
+            proof.sealer.user == entry.author, proof.sealer.generation == entry.generation
         else { throw .altered }
-        return (opened.content, header.head.sequence)
     }
 }

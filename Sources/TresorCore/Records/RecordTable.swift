@@ -15,6 +15,12 @@ package struct RecordTable: Sendable {
         package let time: UInt64
         /// Whether it deletes the record.
         package let isDeletion: Bool
+        /// The content type; empty for a deletion.
+        package let type: Name
+        /// The number of bytes of a content in a pack; `nil` for a deletion and for an attachment.
+        package let byteCount: Int?
+        /// The place of an attachment among the blobs of the commit; `nil` for anything else.
+        package let attachment: UInt16?
         /// Whether an owner vouches for it by a volume. Otherwise the pack of its commit has it.
         package let isVouched: Bool
         /// The hash that versions of equal type and content have in common; `nil` for a deletion and for an attachment.
@@ -26,6 +32,11 @@ package struct RecordTable: Sendable {
             time = item.time
             isDeletion = item.isDeletion
             content = item.content.digest
+            switch item.content {
+            case .deleted: (type, byteCount, attachment) = (.empty, nil, nil)
+            case .bytes(let bytes, let type): (self.type, byteCount, attachment) = (type, bytes.count, nil)
+            case .attachment(let blob, let type): (self.type, byteCount, attachment) = (type, nil, blob)
+            }
         }
 
         /// Whether it is shown rather than another: contents before deletions, then the greatest time and revision.

@@ -37,6 +37,8 @@ public struct HomeObject: Hashable, Sendable {
         case volume(TresorID, checkpoint: UInt64, number: UInt64)
         /// Changes of records that are not sent yet, sealed (SPEC §8.5).
         case outbox(TresorID)
+        /// One piece of a content or an attachment that is not sent yet, sealed (SPEC §8.5).
+        case unsent(TresorID, number: UInt16, piece: UInt64)
         /// The evidence that a store showed two histories; named by its hash, never replaced.
         case evidence(Hash256)
     }
@@ -68,6 +70,8 @@ public struct HomeObject: Hashable, Sendable {
         case .volume(let tresor, let checkpoint, let number):
             "records/\(Self.hexadecimal(tresor.digest)).v.\(checkpoint).\(number)"
         case .outbox(let tresor): "records/\(Self.hexadecimal(tresor.digest))\(Self.outboxSuffix)"
+        case .unsent(let tresor, let number, let piece):
+            "records/\(Self.hexadecimal(tresor.digest)).u.\(number).\(piece)\(Self.outboxSuffix)"
         case .evidence(let hash): "evidence/\(Self.hexadecimal(hash))"
         }
     }
@@ -76,7 +80,10 @@ public struct HomeObject: Hashable, Sendable {
     ///
     /// A home refuses to read it where they could (SPEC §8.5), as ``Home/read(_:)`` says.
     public var isSecret: Bool {
-        if case .outbox = kind { true } else { Self.secrets.contains(self) }
+        switch kind {
+        case .outbox, .unsent: true
+        default: Self.secrets.contains(self)
+        }
     }
 
     /// Whether the object must stay on this device, outside of all backups and synchronization: the device share
@@ -90,7 +97,7 @@ public struct HomeObject: Hashable, Sendable {
 }
 
 extension HomeObject {
-    /// Those that every home has once. The outbox of each tresor is secret too.
+    /// Those that every home has once. The outbox of each tresor is secret too, and so are its pieces.
     package static let secrets: [HomeObject] = [.identity, .names, .marks, .deviceShare]
 
     package static let identity = HomeObject(.identity)
@@ -118,10 +125,14 @@ extension HomeObject {
 
     private static let outboxSuffix = ".unsent"
 
-    /// Whether a name's last component is that of an outbox.
+    /// Whether a name's last component is that of an outbox or of a piece beside it.
     package static func isOutbox(named component: String) -> Bool { component.hasSuffix(outboxSuffix) }
 
     package static func outbox(_ tresor: TresorID) -> HomeObject { HomeObject(.outbox(tresor)) }
+
+    package static func unsent(_ tresor: TresorID, number: UInt16, piece: UInt64) -> HomeObject {
+        HomeObject(.unsent(tresor, number: number, piece: piece))
+    }
 
     package static func evidence(_ hash: Hash256) -> HomeObject { HomeObject(.evidence(hash)) }
 }

@@ -70,7 +70,7 @@ package struct TresorExport: Hashable, Sendable {
         self.tresor = tresor
         var lastBlob: Hash256?
         blobs = try decoder.list(of: 0, byteCount: 5) { (decoder) throws(TresorError) in
-            let bytes = try decoder.vector32(1...Int(Blob.greatestPackSize))
+            let bytes = try decoder.vector32(1...Self.maximumByteCount)
             let hash = try Blob(of: bytes).hash
             if let lastBlob, hash <= lastBlob { throw .altered }
             lastBlob = hash

@@ -41,21 +41,11 @@ public final class FileSink: ByteSink, Sendable {
     /// - Throws: the errors of the source, and those of ``write(_:)``; `TresorError.cancelled` in a cancelled task, also
     ///   where the source ends or fails because of it. Do not commit then.
     @concurrent public func write(contentOf source: inout some ContentSource) async throws(TresorError) {
-        let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 18)
-        defer { buffer.deallocate() }
+        let count = 1 << 18
         while true {
-            try Cancellation.check()
-            var output = OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            do throws(TresorError) {
-                try await source.read(into: &output)
-            } catch {
-                throw Task.isCancelled ? .cancelled : error
-            }
-            // A source that ends with its task has not given everything.
-            try Cancellation.check()
-            let filled = UnsafeMutableBufferPointer(rebasing: buffer[..<output.byteCount])
-            try write(filled.span)
-            guard filled.count == buffer.count else { return }
+            let bytes = try await source.nextBytes(count)
+            try write(bytes.span)
+            guard bytes.count == count else { return }
         }
     }
 

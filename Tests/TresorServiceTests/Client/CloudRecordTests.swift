@@ -139,6 +139,34 @@
             }
         }
 
+        /// A content of three parts: put before its entry, fetched when it is asked for, kept by a compaction, then deleted.
+        @Test func aScanIsReadByEveryone() async throws {
+            let stage = try await stage()
+            let scan = String(repeating: "0123456789abcdef", count: 40_000)
+            try stage.write(scan, to: "scan")
+            try stage.write(plan(400), to: "plan.json")
+            try await stage.run(0, as: "anna", "put", "-t", "interventions", "--later", "@scan")
+            try await stage.run(0, as: "anna", "put", "-t", "interventions", "@plan.json")
+            try await stage.run(0, as: "anna", "share", "-t", "interventions", "house", "--role", "writer")
+            let seen = [("anna", "interventions"), ("tablet", "interventions"), ("house", "anna/interventions")]
+            for (name, tresor) in seen {
+                #expect(try await stage.run(0, as: name, "get", "-t", tresor, "scan") == scan)
+                #expect(try await stage.run(0, as: name, "records", "-t", tresor).contains("scan"))
+            }
+            // A writer, who replaces no part that an entry names, puts one of their own.
+            let later = String(repeating: "fedcba9876543210", count: 40_000)
+            try stage.write(later, to: "scan")
+            try await stage.run(0, as: "house", "put", "-t", "anna/interventions", "@scan")
+            let said = try await stage.messages(0, as: "anna", "compact", "-t", "interventions", "--yes")
+            #expect(said.contains("kept 2 versions of interventions in 1 volume"))
+            for (name, tresor) in seen {
+                #expect(try await stage.run(0, as: name, "get", "-t", tresor, "scan") == later)
+            }
+            try await stage.run(0, as: "anna", "put", "-t", "interventions", "--delete", "scan")
+            try await stage.run(0, as: "anna", "compact", "-t", "interventions", "--yes")
+            for (name, tresor) in seen { try await stage.run(10, as: name, "get", "-t", tresor, "scan") }
+        }
+
         @Test func aCompactedPlanIsReadByEveryone() async throws {
             let stage = try await stage()
             for dose in [100, 200, 300] {

@@ -35,6 +35,19 @@ import TresorTesting
         }
     }
 
+    /// The last pack tells no more that the others are there.
+    @Test func aStoreThatLosesTheLastPackLosesTheOthersToo() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        let last = try #require(try await scene.blobs().max { $0.key < $1.key }?.value.first)
+        let faulty = FaultyStore(scene.store) { $0.name == "deleteBlobs" ? .refusing(.store(.unreachable)) : nil }
+        let device = scene.device(scene.home, over: faulty)
+        #expect(await failure { _ = try await device.records(in: scene.tresor).compact() } != nil)
+        try await scene.store.deleteBlobs([last.hash], in: scene.tresor)
+        #expect(try await scene.records.compact().deletedCount == 8)
+        #expect(try await scene.stored() == [try await scene.state().checkpoint])
+    }
+
     @Test func whatTheHomeInterruptsIsGoneOnWith() async throws {
         // How many compactions failed, and how many of these after the checkpoint was in the log.
         var (failureCount, lateCount) = (0, 0)

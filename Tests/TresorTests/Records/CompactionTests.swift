@@ -147,6 +147,9 @@ import TresorTesting
         let report = try await scene.records.compact()
         #expect(report.deletedCount == 2)
         #expect(try await scene.stored() == [try #require(report.checkpoint)])
+        // Nor are the volumes that went for the second one.
+        try await scene.put("a", "a4")
+        #expect(try await scene.records.compact().deletedCount == 2)
     }
 
     @Test func whatIsUnsentIsSentAndKept() async throws {

@@ -272,6 +272,45 @@ import TresorTesting
         #expect(try await scene.text("e", device) == "e1")
     }
 
+    /// No commit lies between the checkpoints, so no pack is left that could tell.
+    @Test func A147_volumesAloneTellWhatAFalseCheckpointShouldSay() async throws {
+        _ = try await scene.records.compact()
+        let sequence = try await falseCheckpoint()
+        let records = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        #expect(try await records.compact().checkpoint == sequence + 1)
+        for name in ["a", "b", "c"] { #expect(try await scene.text(name, records) == "\(name)2") }
+        #expect(try await scene.stored() == [sequence + 1])
+    }
+
+    @Test func A147_volumesThatTellMoreStayInTheHome() async throws {
+        let own = try #require(try await scene.records.compact().checkpoint)
+        let records = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        let sequence = try await falseCheckpoint()
+        let volumes = try #require(try await scene.blobs()[own])
+        try await scene.store.deleteBlobs(volumes.map(\.hash), in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        #expect(try await records.compact().checkpoint == sequence + 1)
+        for name in ["a", "b", "c"] { #expect(try await scene.text(name, records) == "\(name)2") }
+    }
+
+    /// The store has every pack.
+    @Test func volumesThatDoNotOpenShutNobodyOut() async throws {
+        _ = try await scene.records.sync()
+        let sequence = try await append(by: scene.late) { state, _ in
+            let (upto, epoch) = (state.head.sequence, state.epoch)
+            return (
+                Array("no volume".utf8), { .checkpoint(CheckpointBody(upto: upto, epoch: epoch, volumes: [$0])) }
+            )
+        }
+        let records = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        #expect(try await scene.text("a", records) == "a2")
+        #expect(try await records.compact().checkpoint == sequence + 1)
+        #expect(try await scene.stored() == [sequence + 1])
+    }
+
     /// Nothing is deleted for a checkpoint that came behind one's own, before it was compared too.
     @Test func A147_aFalseCheckpointBehindOnesOwnIsCompared() async throws {
         _ = try await scene.records.sync()

@@ -27,6 +27,7 @@ final class EvilStore: FrontStore {
         var serverShare: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
         var kitCopy: @Sendable ([UInt8]?) -> [UInt8]? = { $0 }
         var blob: @Sendable (Hash256, [UInt8]?) -> [UInt8]? = { $1 }
+        var part: @Sendable (Hash256, UInt32, [UInt8]?) -> [UInt8]? = { $2 }
         var blobsOfAnswer = Int.max
         var lie: Lie?
         var keeps = false
@@ -141,6 +142,11 @@ final class EvilStore: FrontStore {
     /// Shows what `transform` makes of every blob.
     func showBlobs(_ transform: @escaping @Sendable (Hash256, [UInt8]?) -> [UInt8]?) {
         script.withLock { $0.blob = transform }
+    }
+
+    /// Shows what `transform` makes of every part of a blob, by its number.
+    func showParts(_ transform: @escaping @Sendable (Hash256, UInt32, [UInt8]?) -> [UInt8]?) {
+        script.withLock { $0.part = transform }
     }
 
     /// Gives at most so many blobs in one answer.
@@ -368,6 +374,14 @@ extension EvilStore {
     func deleteKitCopy(locator: Hash256) async throws(TresorError) {
         try await deleting()
         try await honest.deleteKitCopy(locator: locator)
+    }
+
+    func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
+        let transform = script.withLock { $0.part }
+        let bytes = try await passing { () throws(TresorError) in
+            try await honest.blob(hash, part: part, in: tresor)
+        }
+        return transform(hash, part, bytes)
     }
 
     func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {

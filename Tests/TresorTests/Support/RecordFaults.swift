@@ -203,6 +203,7 @@ extension HomeObject {
         case .records: "records"
         case .volume: "volume"
         case .outbox: "outbox"
+        case .unsent: "unsent"
         case .evidence: "evidence"
         default: name
         }

@@ -130,9 +130,9 @@ package enum Mutation: String, CaseIterable, Sendable {
 
     // Records.
 
-    /// Hash and size of a pack or a volume, as its entry has them.
+    /// Hash and size of a pack, an attachment or a volume, as its entry has them.
     case blobHash
-    /// That the author of a pack is that of its entry.
+    /// That the author of a pack or an attachment is that of its entry.
     case packAuthor
     /// That a kept item is one of its commit's pack.
     case keptItems

@@ -25,6 +25,7 @@ struct EncodingVectors: TestWriter {
         ExportVectors(file: file).addKnownServices()
         RecordHomeVectors(file: file).addKeptPacks()
         RecordHomeVectors(file: file).addOutbox()
+        RecordHomeVectors(file: file).addHeldOutbox()
         return file
     }
 

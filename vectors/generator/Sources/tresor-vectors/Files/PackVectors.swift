@@ -6,7 +6,8 @@ struct PackVectors: TestWriter {
 
     static func make() -> VectorFile {
         let file = VectorFile(
-            "pack", section: "19.2", purpose: "packs: each bound, and what is void, missing or not mine")
+            "pack", section: "19.2",
+            purpose: "packs: each bound, and what is void, missing or not mine; attachments")
         let vectors = Self(file: file)
         file.group("openPack")
         let scene = RecordLog.begun(Draw(file: "pack", id: 0))
@@ -16,6 +17,7 @@ struct PackVectors: TestWriter {
         vectors.addUnknownParts(scene, base)
         PackPlaceVectors(file: file).addPlaces(scene, base)
         PackPlaceVectors(file: file).addBytes(scene, base)
+        AttachmentVectors(file: file).addAttachments(scene)
         return file
     }
 

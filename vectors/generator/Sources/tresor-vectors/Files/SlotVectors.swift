@@ -16,6 +16,7 @@ struct SlotVectors: TestWriter {
         home.addHomeNames()
         home.addHomeMarks()
         RecordHomeVectors(file: file).addSealedOutbox()
+        RecordHomeVectors(file: file).addPieces()
         return file
     }
 

@@ -125,6 +125,28 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A140_anOlderAttachmentIsReadInThePlaceOfTheNewest() async throws {
+            let scene = try await Scene()
+            let mine = scene.anna.records(in: scene.tresor)
+            var blobs: [Blob] = []
+            for mark: UInt8 in [1, 2] {
+                try await mine.put("scan", [UInt8](repeating: mark, count: 70_000))
+                _ = try await mine.sync()
+                let state = try await scene.state
+                let commits = try await CommitReader(client: scene.anna.client).commits(of: state, from: 0)
+                guard case .commit(let commit)? = try commits.last?.body else { throw TresorError.failed(.other) }
+                blobs.append(commit.blobs[1])
+            }
+            let (old, new) = (blobs[0].hash, blobs[1].hash)
+            let first = try #require(try await scene.store.truth.blob(old, part: 0, in: scene.tresor))
+            scene.store.showParts { hash, _, bytes in hash == new ? first : bytes }
+            await RealAttackTests.expectReal(.altered, without: .blobHash, isLate: true) {
+                let seen = scene.fresh(scene.house).records(in: scene.tresor)
+                _ = try await seen.sync()
+                return try await seen.get("scan").content == [UInt8](repeating: 1, count: 70_000)
+            }
+        }
+
         @Test func A145_aLateAppendMakesAChangeTwice() async throws {
             await RealAttackTests.expectReal(nil, without: .frozenCommit, isLate: true) {
                 let scene = try await Scene()

@@ -69,7 +69,8 @@
                 let places = Places(ServerLimits())
                 let lost = LogLines()
                 let source: [UInt8] = [192, 0, 2, 1]
-                let place = try #require(places.take(for: source) { lost.add("\($0)") })
+                let taken = places.take(for: source) { lost.add("\($0)") }
+                let place = try #require(taken)
                 _ = places.give(place, to: UserID(.zero))
                 for _ in 0..<200 { _ = places.take(for: source) { _ in } }
                 return lost.all == ["\(place)"]

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+/// Proves what the newest checkpoint says (SPEC §19.5).
+struct VolumeProof: Sendable {
+    let session: Session
+    let view: RecordView
+    let checkpoint: Checkpoint
+    /// At least all entries with the type of a commit, in order.
+    let entries: [Entry]
+
+    private var client: Client { session.client }
+    private var state: LogState { view.state }
+    private var files: VolumeFiles { VolumeFiles(client: client, tresor: state.tresor) }
+    private var commits: [UInt64: Entry] {
+        entries.reduce(into: [:]) { if $1.isCommit { $0[$1.sequence] = $1 } }
+    }
+
+    /// Whether the volumes of the newest checkpoint say all that the home knows: they are one's own, or packs are there, or
+    /// they agree with the volumes of earlier checkpoints that the home still has.
+    static func isWhole(_ view: RecordView, _ session: Session) async throws(TresorError) -> Bool {
+        guard let checkpoint = view.checkpoint, view.isByNewestVolumes else { return true }
+        if checkpoint.isOwn(of: session) { return true }
+        let earlier = try await RecordView.read(at: view.state, from: nil, by: .earliest, of: session)
+        guard !earlier.isByNewestVolumes else { return true }
+        let entries = try await CommitReader(client: session.client).commits(of: view.state, from: 0)
+        let proof = VolumeProof(session: session, view: earlier, checkpoint: checkpoint, entries: entries)
+        do throws(TresorError) {
+            try await proof.compare(try await proof.kept())
+            return earlier.table.isComplete
+        } catch {
+            guard error == .altered || error == .store(.withheld) else { throw error }
+            return false
+        }
+    }
+
+    /// Makes sure that the home has all volumes.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` for a volume that the store has not either.
+    func fetch() async throws(TresorError) {
+        let pull = RecordPull(session: session, state: state)
+        _ = try await pull.fetchVolumes(of: checkpoint)
+        guard try await pull.lackingVolumes(of: checkpoint).isEmpty else { throw .store(.withheld) }
+    }
+
+    /// Opens all volumes that the home has.
+    ///
+    /// - Throws: the errors of ``Checkpoint/kept(with:commits:_:)``.
+    func kept() async throws(TresorError) -> [Kept] {
+        try await kept { (place) throws(TresorError) in try files.volume(place, of: checkpoint) }
+    }
+
+    /// Opens all volumes.
+    ///
+    /// - Parameter read: reads the volume at a place.
+    func kept(
+        _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
+    ) async throws(TresorError) -> [Kept] {
+        try await kept(of: checkpoint, read)
+    }
+
+    private func kept(
+        of checkpoint: Checkpoint, _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
+    ) async throws(TresorError) -> [Kept] {
+        let keys = try await session.keyRing.keys(of: checkpoint.body.epoch, in: state)
+        return try await Cores.apart { () throws(TresorError) in
+            Array(try checkpoint.kept(with: keys, commits: commits, read).joined())
+        }
+    }
+
+    /// Compares what the volumes keep with the packs, or with the earlier volumes by which the view is read. A view that
+    /// lacks a pack from before the checkpoint cannot tell.
+    ///
+    /// - Throws: ``TresorError/altered`` for volumes that are not what the packs say; ``TresorError/store(_:)`` for a
+    ///   version that earlier volumes have left out: only its pack could tell.
+    func compare(_ kept: [Kept]) async throws(TresorError) {
+        guard !view.table.missing.keys.contains(where: { $0 < checkpoint.entry.sequence }) else { return }
+        let base = view.volumes?.checkpoint
+        let floor = base?.body.upto ?? 0
+        var earlier: [UInt64: [Item]] = [:]
+        if let base {
+            let volumes = try await self.kept(of: base) { (place) throws(TresorError) in
+                try files.volume(place, of: base)
+            }
+            for kept in volumes { earlier[kept.sequence, default: []].append(kept.item) }
+            let isKnown = kept.prefix { $0.sequence <= floor }.allSatisfy { kept in
+                earlier[kept.sequence]?.contains { $0.record == kept.item.record } ?? false
+            }
+            guard isKnown else { throw .store(.withheld) }
+        }
+        try await Cores.apart { [earlier] () throws(TresorError) in
+            let commits = commits
+            let later = commits.keys.filter { $0 > floor && $0 < checkpoint.entry.sequence }
+            let packs = PackReader(client: client, tresor: state.tresor)
+            let sequences = earlier.keys.sorted() + later.sorted()
+            try RecordTable.comparePacks(kept, upto: checkpoint.body.upto, commits: sequences) {
+                (sequence) throws(TresorError) in
+                guard sequence > floor, let entry = commits[sequence] else { return earlier[sequence] ?? [] }
+                do throws(TresorError) {
+                    return try view.items(of: entry, from: packs)
+                } catch {
+                    // A void commit changes nothing.
+                    guard error == .notFound else { throw error }
+                    return []
+                }
+            }
+        }
+    }
+}
