@@ -84,6 +84,13 @@ extension Records {
         }
     }
 
+    /// Reads the revisions that must be shown, by the names of their records.
+    static func expectation(_ shown: [String: UInt64?]) throws(TresorError) -> [Name: UInt64?] {
+        var expected: [Name: UInt64?] = [:]
+        for (name, revision) in shown { expected[try Name(text: name)] = revision }
+        return expected
+    }
+
     /// The view on which a change is made.
     ///
     /// - Throws: ``TresorError/noAccess`` for a reader; the errors of ``view()``.

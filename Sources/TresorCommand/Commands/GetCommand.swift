@@ -247,7 +247,7 @@ struct GetCommand: SurfaceCommand {
     /// Names the versions of a record of which one is shown.
     private func tellVersions(of name: String, _ reading: Reading) async throws {
         let fetched = reading.fetched
-        let versions = try await reading.records.listVersions(of: [name]).first ?? []
+        let versions = try await HomeRecords(of: reading.records).versions(of: [name]).first ?? []
         guard versions.count > 1 else { return }
         let words = VersionWords(tresors: fetched.workplace.tresors, state: fetched.state, user: fetched.session.user)
         fetched.workplace.output.say(words.words(versions))

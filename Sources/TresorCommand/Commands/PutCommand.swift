@@ -69,7 +69,7 @@ struct PutCommand: InputsCommand {
         try await check(summary, session, reach)
         var records = session.records(in: summary.tresor)
         // What comes from now on was shown to nobody, and stays beside the change.
-        let seen = try await records.seen(at: before)
+        let seen = try await HomeRecords(of: records).seen(at: before)
         if expected != nil, !later { records = try await reach.pull(records, for: &session).records }
         let title = reach.workplace.tresors.title(of: summary)
         let changes =
@@ -151,7 +151,7 @@ struct PutCommand: InputsCommand {
         var all: [String: UInt64?] = [:]
         if let expected { for change in changes { all[change.name] = .some(expected) } }
         do throws(TresorError) {
-            let made = try await records.effective(changes, seen: seen, ifShown: all)
+            let made = try await HomeRecords(of: records).effective(changes, seen: seen, ifShown: all)
             if !made.isEmpty { try await records.change(made, ifShown: all, seen: seen) }
             return made
         } catch {
@@ -166,7 +166,7 @@ struct PutCommand: InputsCommand {
     ) async throws -> [(place: Int, versions: [RecordVersion])] {
         // Another program of this home was faster, and sent them.
         guard !commits.isEmpty else { return [] }
-        let all = try await records.listVersions(of: made.map(\.name))
+        let all = try await HomeRecords(of: records).versions(of: made.map(\.name))
         return all.enumerated().compactMap { place, versions in
             let others = versions.filter { version in
                 version.revision.map { !commits.contains($0) } ?? false

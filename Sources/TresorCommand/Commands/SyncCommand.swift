@@ -194,7 +194,7 @@ struct SyncCommand: SurfaceCommand {
     ) async throws(TresorError) -> Row {
         let title = workplace.tresors.title(of: summary)
         var report = try await records.sync()
-        await records.keepKeys()
+        await HomeRecords(of: records).keepWraps()
         if drop, report.isGone, !report.unsent.isEmpty {
             do {
                 try workplace.confirm("throw away \(Self.count(report.unsent)) of \(title)?", yes: consent.yes)

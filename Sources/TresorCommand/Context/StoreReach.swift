@@ -88,7 +88,7 @@ struct StoreReach {
         if absence == nil {
             do throws(TresorError) {
                 let report = try await records.pull()
-                await records.keepKeys()
+                await HomeRecords(of: records).keepWraps()
                 return (records, report)
             } catch {
                 guard try session.client.archive.verifiedState(of: records.tresor) != nil else { throw error }
@@ -96,7 +96,7 @@ struct StoreReach {
             }
         }
         let kept = session.records(in: records.tresor)
-        return (kept, try await kept.kept())
+        return (kept, try await HomeRecords(of: kept).report())
     }
 
     /// Asks the store no more.

@@ -22,12 +22,12 @@ import TresorTesting
         let records = device.records(in: scene.tresor)
         let known = try device.client.archive.verifiedState(of: scene.tresor)
         try await scene.put("plan", "unseen")
-        let seen = try await records.seen(at: known)
+        let seen = try await HomeRecords(of: records).seen(at: known)
         _ = try await records.pull()
         try await records.change([.put("plan", "mine".utf8)], ifShown: [:], seen: seen)
         let mine = try #require(try await records.sync().commits.last)
         #expect(try await contents("plan", records) == ["mine", "unseen"])
-        let listed = try await records.listVersions(of: ["plan", "nothing"])
+        let listed = try await HomeRecords(of: records).versions(of: ["plan", "nothing"])
         #expect(listed[0].count == 2 && listed[0].contains { $0.revision == mine } && listed[1].isEmpty)
         #expect(listed[0].allSatisfy { $0.author == scene.anna.user && $0.isVerified && !$0.isDeletion })
         // A revision that is named counts as seen, and nothing else does.
@@ -45,7 +45,7 @@ import TresorTesting
         try await scene.put("plan", "first")
         let device = scene.device(scene.home.copy())
         let records = device.records(in: scene.tresor)
-        let seen = try await records.seen(at: nil)
+        let seen = try await HomeRecords(of: records).seen(at: nil)
         try await scene.put("plan", "unseen")
         try await scene.put("other", "unseen")
         _ = try await records.pull()
@@ -63,7 +63,7 @@ import TresorTesting
         let scene = try await CompactionTests.Scene()
         try await scene.put("plan", "first")
         let records = scene.device(scene.empty).records(in: scene.tresor)
-        let seen = try await records.seen(at: nil)
+        let seen = try await HomeRecords(of: records).seen(at: nil)
         try await records.change([.put("plan", "mine".utf8)], ifShown: [:], seen: seen)
         _ = try await records.sync()
         #expect(try await contents("plan", records) == ["first", "mine"])
@@ -81,7 +81,7 @@ import TresorTesting
         _ = try await scene.records.compact()
         _ = try await device.client.logs.state(of: scene.tresor)
         let records = device.records(in: scene.tresor)
-        let seen = try await records.seen(at: known)
+        let seen = try await HomeRecords(of: records).seen(at: known)
         try await records.change([.put("a", "mine".utf8), .put("b", "b3".utf8)], ifShown: [:], seen: seen)
         #expect(try await records.sync().sentCount == 2)
         #expect(try await contents("a", records) == ["a3", "mine"])
@@ -95,7 +95,8 @@ import TresorTesting
         func effective(
             _ changes: [RecordChange], ifShown shown: [String: UInt64?] = [:]
         ) async throws -> [RecordChange] {
-            try await records.effective(changes, seen: try await records.seen(at: nil), ifShown: shown)
+            let home = HomeRecords(of: records)
+            return try await home.effective(changes, seen: try await home.seen(at: nil), ifShown: shown)
         }
         let new: [RecordChange] = [
             .put("plan", "second".utf8), .put("plan", "first".utf8, type: "text/plain"), .put("other", "first".utf8),
@@ -142,7 +143,7 @@ import TresorTesting
         let away = FaultyStore()
         away.fail(by: .refusing(.store(.unreachable)), isLasting: true)
         let records = scene.device(scene.home.copy(), over: away).records(in: scene.tresor)
-        let report = try await records.kept()
+        let report = try await HomeRecords(of: records).report()
         #expect(report.head == head && report.isComplete && report.unsent == ["plan"])
         #expect(try await records.get("plan").content == Array("second".utf8))
     }

@@ -23,7 +23,15 @@ package struct RecordVersion: Hashable, Sendable {
     package let isDeletion: Bool
 }
 
-extension Records {
+/// The records of a tresor as its home has them, while the store is not asked or cannot be (SPEC §19.7).
+package struct HomeRecords: Sendable {
+    private let records: Records
+
+    private var session: Session { records.session }
+
+    /// Reads nothing yet.
+    package init(of records: Records) { self.records = records }
+
     /// Reads what the home shows, as far as it has the packs.
     ///
     /// - Parameter state: a state that the home had verified; `nil` for the present one. A home that has none, and a person
@@ -33,7 +41,7 @@ extension Records {
         var known = state
         if known == nil { known = try await verifiedState() }
         guard let known, known.members[session.user] != nil else { return SeenRecords(table: RecordTable()) }
-        return SeenRecords(table: try await view(at: known).table)
+        return SeenRecords(table: try await records.view(at: known).table)
     }
 
     /// Leaves out the changes that would change nothing: their records have this content, and no other version. An
@@ -41,15 +49,15 @@ extension Records {
     ///
     /// - Parameters:
     ///   - seen: what the home showed to the author.
-    ///   - shown: as for ``change(_:ifShown:)``; it counts for what is left out, too.
-    /// - Throws: the errors of ``change(_:ifShown:)`` for a name, a type and `shown`.
+    ///   - shown: as for ``Records/change(_:ifShown:)``; it counts for what is left out, too.
+    /// - Throws: the errors of ``Records/change(_:ifShown:)`` for a name, a type and `shown`.
     package func effective(
         _ changes: [RecordChange], seen: SeenRecords, ifShown shown: [String: UInt64?]
     ) async throws(TresorError) -> [RecordChange] {
         do throws(TresorError) {
-            let expected = try Self.expectation(shown)
-            let view = try await view()
-            let outbox = try await outbox.present()
+            let expected = try Records.expectation(shown)
+            let view = try await records.view()
+            let outbox = try await records.outbox.present()
             return try await Cores.apart { () throws(TresorError) in
                 try outbox.check(expected, over: view.table)
                 var effective: [RecordChange] = []
@@ -63,48 +71,41 @@ extension Records {
                 return effective
             }
         } catch {
-            await release(changes.compactMap(\.held))
+            await records.release(changes.compactMap(\.held))
             throw error
         }
     }
 
-    /// Reports what the home has, as ``pull()`` does. No store is asked about a tresor that the home has verified.
+    /// Reports what the home has, as ``Records/pull()`` does. No store is asked about a tresor that the home has verified.
     ///
-    /// - Throws: the errors of ``list(prefix:includingDeleted:)``.
-    package func kept() async throws(TresorError) -> SyncReport {
-        var report = SyncReport(tresor: tresor)
-        report.note(try await view())
-        report.unsent = try await outbox.present().records.map(\.text)
+    /// - Throws: the errors of ``Records/list(prefix:includingDeleted:)``.
+    package func report() async throws(TresorError) -> SyncReport {
+        var report = SyncReport(tresor: records.tresor)
+        report.note(try await records.view())
+        report.unsent = try await records.outbox.present().records.map(\.text)
         return report
     }
 
     /// Keeps the wraps by which this session has read the records, so that the home reads them without the store (SPEC
     /// §8.5). Failing to write them is no error.
-    package func keepKeys() async {
+    package func keepWraps() async {
         guard let state = try? await verifiedState() else { return }
         await session.keyRing.rememberOpenedWraps(in: state)
     }
 
     private func verifiedState() async throws(TresorError) -> LogState? {
-        try await Cores.apart { () throws(TresorError) in try session.client.archive.verifiedState(of: tresor) }
-    }
-
-    /// Reads the revisions that must be shown, by the names of their records.
-    static func expectation(_ shown: [String: UInt64?]) throws(TresorError) -> [Name: UInt64?] {
-        var expected: [Name: UInt64?] = [:]
-        for (name, revision) in shown { expected[try Name(text: name)] = revision }
-        return expected
+        try await Cores.apart { () throws(TresorError) in try session.client.archive.verifiedState(of: records.tresor) }
     }
 
     /// Lists the versions of records that no later one replaces, by rank, and deletions too. A change that is not sent yet
     /// is the first, and what it replaces is none of them.
     ///
     /// - Returns: those of each record, in the order of `names`.
-    /// - Throws: the errors of ``list(prefix:includingDeleted:)``.
-    package func listVersions(of names: [String]) async throws(TresorError) -> [[RecordVersion]] {
+    /// - Throws: the errors of ``Records/list(prefix:includingDeleted:)``.
+    package func versions(of names: [String]) async throws(TresorError) -> [[RecordVersion]] {
         // The outbox first, as in get.
-        let outbox = try await outbox.present()
-        let view = try await view()
+        let outbox = try await records.outbox.present()
+        let view = try await records.view()
         return try await Cores.apart { () throws(TresorError) in
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
             var all: [[RecordVersion]] = []
