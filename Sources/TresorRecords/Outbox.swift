@@ -63,28 +63,37 @@ package struct Outbox: Hashable, Sendable {
     /// - Parameters:
     ///   - changes: the new contents, each of another record.
     ///   - table: what the home shows.
-    ///   - expected: the revision that must be shown, for each record that is named; `nil` for none.
+    ///   - seen: what the home showed to the author; `nil` for `table`.
+    ///   - expected: the revision that must be shown, for each record that is named; `nil` for none. The author has seen it.
     ///   - time: the time of the change by the author's account, in seconds since 1970.
-    /// - Throws: ``TresorError/notFound`` for the deletion of a record that is not there; ``TresorError/busy`` where
-    ///   another revision is shown than expected.
+    /// - Throws: ``TresorError/notFound`` for the deletion of a record that is not there; the errors of ``check(_:over:)``.
     func items(
-        of changes: [(name: Name, content: Item.Content)], over table: RecordTable, ifShown expected: [Name: UInt64?],
-        at time: UInt64
+        of changes: [(name: Name, content: Item.Content)], over table: RecordTable, seen: RecordTable? = nil,
+        ifShown expected: [Name: UInt64?], at time: UInt64
     ) throws(TresorError) -> [Item] {
-        for (name, revision) in expected {
-            guard item(of: name) == nil, table.shown(of: name)?.revision == revision else { throw .busy }
-        }
+        try check(expected, over: table)
+        let seen = seen ?? table
         var items: [Item] = []
         for (name, content) in changes {
             let unsent = item(of: name)
-            let isThere = unsent.map { !$0.isDeletion } ?? (table.shown(of: name) != nil)
+            let named: UInt64? = expected[name] ?? nil
+            let isThere = unsent.map { !$0.isDeletion } ?? (named != nil || seen.shown(of: name) != nil)
             guard content != .deleted || isThere else { throw .notFound }
             items.append(
                 Item(
-                    record: name, replaces: unsent?.replaces ?? table.replacedNow(of: name), time: time,
+                    record: name, replaces: unsent?.replaces ?? seen.replacedNow(of: name, and: named), time: time,
                     content: content))
         }
         return items
+    }
+
+    /// Refuses where another revision is shown than expected.
+    ///
+    /// - Throws: ``TresorError/busy``.
+    func check(_ expected: [Name: UInt64?], over table: RecordTable) throws(TresorError) {
+        for (name, revision) in expected {
+            guard item(of: name) == nil, table.shown(of: name)?.revision == revision else { throw .busy }
+        }
     }
 
     /// Adds a set of changes. A change that is on top of an unsent one takes its place.

@@ -43,12 +43,19 @@ extension Records {
     ///   more than 1023 of these, and for more than 2^39 bytes of them.
     @concurrent public func change(
         _ changes: [RecordChange], ifShown shown: [String: UInt64?] = [:]
+    ) async throws(TresorError) { try await change(changes, ifShown: shown, seen: nil) }
+
+    /// Does what ``change(_:ifShown:)`` does for an author who saw less than the home shows now: what came since stays
+    /// beside the change. A revision in `shown` counts as seen.
+    ///
+    /// - Parameter seen: what the home showed to the author; `nil` for what it shows now.
+    @concurrent package func change(
+        _ changes: [RecordChange], ifShown shown: [String: UInt64?], seen: SeenRecords?
     ) async throws(TresorError) {
         let time = session.client.clock()
         var held = changes.compactMap(\.held)
         do throws(TresorError) {
-            var expected: [Name: UInt64?] = [:]
-            for (name, revision) in shown { expected[try Name(text: name)] = revision }
+            let expected = try Self.expectation(shown)
             try Self.check(changes, at: time)
             var wanted: [(name: Name, content: Item.Content)] = []
             for change in changes {
@@ -62,7 +69,8 @@ extension Records {
                     // home.
                     guard try isCurrent(view) else { return nil }
                     for content in held { try outbox.finish(content) }
-                    try outbox.add(try outbox.items(of: wanted, over: view.table, ifShown: expected, at: time))
+                    try outbox.add(
+                        try outbox.items(of: wanted, over: view.table, seen: seen?.table, ifShown: expected, at: time))
                     return !outbox.held.isEmpty
                 }
                 guard let holdsPieces else { continue }
@@ -74,6 +82,13 @@ extension Records {
             await release(held)
             throw error
         }
+    }
+
+    /// Reads the revisions that must be shown, by the names of their records.
+    static func expectation(_ shown: [String: UInt64?]) throws(TresorError) -> [Name: UInt64?] {
+        var expected: [Name: UInt64?] = [:]
+        for (name, revision) in shown { expected[try Name(text: name)] = revision }
+        return expected
     }
 
     /// The view on which a change is made.

@@ -352,7 +352,7 @@ extension KeyRing {
 extension KeyRing {
     /// Keeps the wraps that opened, unless another program has seen more of the log by now: this person may be out there.
     /// The file is a convenience: failing to read or write it is no error.
-    func rememberOpenedWraps(in state: LogState) async {
+    package func rememberOpenedWraps(in state: LogState) async {
         guard let opened = openedWraps[state.tresor], let history = state.members[identity.user]?.history else {
             return
         }

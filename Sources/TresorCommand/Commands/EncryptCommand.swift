@@ -73,23 +73,13 @@ struct EncryptCommand: InputsCommand {
 
     private func prepare(_ summary: TresorSummary, _ session: Session, _ workplace: CommandContext) async throws {
         guard let state = summary.state else { return }
-        let title = workplace.tresors.title(of: summary)
-        let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
-        if state.waiting[session.identity.user] != nil {
-            throw CommandFailure(.waiting, "nobody has approved you in \(title) (owned by \(owner)) yet")
-        }
-        guard let me = state.members[session.identity.user] else {
-            throw CommandFailure(
-                .noAccess, "you are no longer a member of \(title) (owned by \(owner))",
-                hints: [workplace.tresors.askToShare(summary, with: session)])
-        }
-        guard me.role != .reader else {
-            throw CommandFailure(.noAccess, "you can read \(title) (owned by \(owner)) but not write to it")
-        }
+        if let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) { throw failure }
         let settled = try await workplace.tresors.settle(summary, session)
         guard settled.isRekeyPending else { return }
-        guard me.history == .all else {
+        let title = workplace.tresors.title(of: summary)
+        guard state.members[session.user]?.history == .all else {
+            let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
             throw CommandFailure(
                 .noAccess, "the key of \(title) must be changed first, by a member who can read all of it",
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(tresor.tresor))"])

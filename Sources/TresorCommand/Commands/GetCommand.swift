@@ -18,8 +18,9 @@ struct GetCommand: SurfaceCommand {
                 Fetches what others changed first, and sends nothing. The content goes to standard output, to FILE, or \
                 to a file of its name in DIR, with _ in the place of /; a file that is there is replaced. --all writes \
                 every version that no later one replaced, as NAME.rREV, and --rev one of them. While something that the \
-                log names is missing in the store, nothing is shown as newest. A content above 64 KiB is fetched each \
-                time, and your home keeps none of it.
+                log names is missing in the store, nothing is shown as newest. Where the store cannot be reached, it \
+                writes what this home saw last, says so, and succeeds. A content above 64 KiB is fetched each time, and \
+                your home keeps none of it.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
             examples: [
@@ -55,29 +56,23 @@ struct GetCommand: SurfaceCommand {
 
     /// The parts that several records share while they are written.
     private struct Reading {
-        let records: Records
-        let pulled: SyncReport
-        let summary: TresorSummary
+        let fetched: FetchedRecords
         let reporter: FileReporter
-        let workplace: CommandContext
 
-        var title: String { workplace.tresors.title(of: summary) }
+        var records: Records { fetched.records }
+        var workplace: CommandContext { fetched.workplace }
+        var title: String { fetched.title }
     }
 
     func perform() async throws {
         try check()
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "read \(DisplayText.name(tresor.tresor))")
-        let summary = try await workplace.tresors.find(tresor.tresor, for: session)
-        if let state = summary.state {
-            try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
-        }
-        let records = session.records(in: summary.tresor)
-        let pulled = try await records.pull()
-        let state = try session.client.archive.verifiedState(of: summary.tresor) ?? summary.state
-        let reporter = await FileReporter(of: summary.tresor, in: state, as: session, workplace.tresors)
-        let reading = Reading(
-            records: records, pulled: pulled, summary: summary, reporter: reporter, workplace: workplace)
+        let fetched = try await FetchedRecords.read(
+            tresor.tresor, to: "read \(DisplayText.name(tresor.tresor))", options)
+        fetched.tellAbsence()
+        let workplace = fetched.workplace
+        let reporter = await FileReporter(
+            of: fetched.summary.tresor, in: fetched.state, as: fetched.session, workplace.tresors)
+        let reading = Reading(fetched: fetched, reporter: reporter)
         guard names.count > 1 else { return try await write(names[0], reading) }
         var outcomes = Outcomes()
         for name in names {
@@ -137,6 +132,7 @@ struct GetCommand: SurfaceCommand {
                 byteCount = content.count
             }
             try report(record, byteCount, reading, file: path ?? output)
+            if record.versionCount > 1, !all, rev == nil { try await tellVersions(of: record.name, reading) }
         }
     }
 
@@ -153,7 +149,7 @@ struct GetCommand: SurfaceCommand {
         do throws(TresorError) {
             return try await reading.records.read(record, to: &sink)
         } catch {
-            throw note.words(for: CommandError(error), or: Self.failure(error, of: record))
+            throw note.words(for: CommandError(error), or: failure(error, of: record, reading))
         }
     }
 
@@ -167,15 +163,18 @@ struct GetCommand: SurfaceCommand {
         do throws(TresorError) {
             try await reading.records.read(record, to: &sink)
         } catch {
-            throw Self.failure(error, of: record)
+            throw failure(error, of: record, reading)
         }
         return sink.bytes
     }
 
     /// The failure to fetch a content that the log names.
-    private static func failure(_ error: TresorError, of record: Record) -> CommandFailure {
+    private func failure(_ error: TresorError, of record: Record, _ reading: Reading) -> CommandFailure {
         let name = DisplayText.quoted(record.name)
         return switch error {
+        case .store(.withheld) where reading.fetched.absence != nil:
+            CommandFailure(
+                .store(.unreachable), "the content of \(name) lies in the store alone, which cannot be reached")
         case .store(.withheld):
             CommandFailure(
                 of: error, "the store does not have the content of \(name): anyone who has it can put it again")
@@ -196,7 +195,8 @@ struct GetCommand: SurfaceCommand {
             case .notFound: break
             case .store(.withheld):
                 throw CommandFailure(
-                    of: error, "the store does not have everything that the log of \(reading.title) names",
+                    of: error,
+                    "\(reading.fetched.holder) does not have everything that the log of \(reading.title) names",
                     hints: ["tresor … --accept-incomplete"])
             default: throw error
             }
@@ -218,27 +218,21 @@ struct GetCommand: SurfaceCommand {
     }
 
     private func report(_ record: Record, _ byteCount: Int, _ reading: Reading, file: String?) throws {
-        let (pulled, reporter, workplace) = (reading.pulled, reading.reporter, reading.workplace)
+        let (fetched, reporter, workplace) = (reading.fetched, reading.reporter, reading.workplace)
         let author = try reporter.words(of: record.author, record.status)
         let date = Timestamp(seconds: record.time).dateAndMinute
-        let proof = pulled.isComplete ? "newest at head \(pulled.head)" : "not proved to be the newest"
-        let revision = record.revision.map { "revision \($0), \(proof)" } ?? "not sent yet"
+        let revision = record.revision.map { "revision \($0), \(fetched.proof)" } ?? "not sent yet"
         workplace.output.say("from \(author), \(date), \(reading.title), \(revision)")
         if let owner = record.vouchedBy, let state = reporter.state {
             workplace.output.say("the pack is gone; \(workplace.tresors.handle(of: owner, in: state)) vouches for it")
         }
-        if !pulled.isComplete {
-            workplace.output.say("the store does not have everything that the log names: there may be a newer version")
-        }
-        if record.versionCount > 1, !all, rev == nil {
-            let handle = reporter.state.map { workplace.tresors.handle(of: record.author, in: $0) } ?? "somebody"
-            workplace.output.say("\(record.versionCount) versions, shown is \(handle)'s")
-            let (word, name) = (Shell.word(tresor.tresor), Shell.word(record.name))
-            workplace.output.hint("tresor get -t \(word) --all -C DIR -- \(name)")
+        if !fetched.report.isComplete {
+            workplace.output.say(
+                "\(fetched.holder) does not have everything that the log names: there may be a newer version")
         }
         guard options.json, let file else { return }
         var object: JSONObject = [
-            "type": "record", "tresor": .string(reading.summary.tresor.description), "name": .string(record.name),
+            "type": "record", "tresor": .string(fetched.summary.tresor.description), "name": .string(record.name),
             "date": .time(record.time), "author": .string(record.author.description),
             "size": .unsigned(UInt64(byteCount)), "content_type": .string(record.type),
             "state": .string(
@@ -246,16 +240,20 @@ struct GetCommand: SurfaceCommand {
             "versions": .unsigned(UInt64(record.versionCount)), "file": .string(file),
         ]
         object.add(record.status)
-        object.addProof(of: pulled)
+        object.addProof(of: fetched)
         if let revision = record.revision { object["revision"] = .unsigned(revision) }
         if let owner = record.vouchedBy { object["vouched_by"] = .string(owner.description) }
         try workplace.output.object(object)
     }
-}
 
-extension JSONObject {
-    /// Adds the head at which a record is the newest, or that this is not proved.
-    mutating func addProof(of pulled: SyncReport) {
-        if pulled.isComplete { self["newest_at"] = .unsigned(pulled.head) } else { self["incomplete"] = true }
+    /// Names the versions of a record of which one is shown.
+    private func tellVersions(of name: String, _ reading: Reading) async throws {
+        let fetched = reading.fetched
+        let versions = try await HomeRecords(of: reading.records).versions(of: [name]).first ?? []
+        guard versions.count > 1 else { return }
+        let words = VersionWords(tresors: fetched.workplace.tresors, state: fetched.state, user: fetched.session.user)
+        fetched.workplace.output.say(words.words(versions))
+        let (word, name) = (Shell.word(tresor.tresor), Shell.word(name))
+        fetched.workplace.output.hint("tresor get -t \(word) --all -C DIR -- \(name)")
     }
 }

@@ -16,9 +16,11 @@ struct PutCommand: InputsCommand {
                 """,
             discussion: """
                 All INPUTs are one commit: it happens wholly or not at all. A record's name is --as, or the last \
-                component of INPUT. Every version that this home shows is replaced. What cannot be sent stays in your \
-                home, and tresor sync sends it. --later needs no store. An INPUT above 64 KiB becomes an attachment: \
-                others fetch it when they get the record.
+                component of INPUT. A change replaces every version that this home had seen before, by get, records, \
+                sync or an earlier put. What others changed unseen stays beside it, and put names it. With --if REV, \
+                what others changed is fetched first, and REV counts as seen. A content of up to 64 KiB that is there \
+                already makes no revision. A larger INPUT becomes an attachment: others fetch it when they get the \
+                record. What cannot be sent stays in your home, and tresor sync sends it. --later needs no store.
                 """,
             classes: [.identity, .write], further: [.noAccess, .waiting],
             examples: [
@@ -59,94 +61,130 @@ struct PutCommand: InputsCommand {
         }
         guard name == nil || inputs.count <= 1 else { throw CommandFailure.usage("--as names one INPUT") }
         let expected = try expectation()
-        let (workplace, unreachable) = try await open()
-        let contents = delete ? [] : try contents(workplace)
+        var reach = try await StoreReach.open(options) { _ in true }
+        let contents = delete ? [] : try contents(reach.workplace)
         try refuseTwice(delete ? inputs : contents.map(\.name))
-        let session = try await unlock(workplace, unreachable)
-        let summary = try await find(session, workplace, unreachable)
-        if let state = summary.state {
-            try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
-            try workplace.tresors.refuseOldKeys(in: state, session)
-        }
-        let records = session.records(in: summary.tresor)
-        let title = workplace.tresors.title(of: summary)
-        if !later, unreachable == nil { try await pull(records) }
+        var session = try await reach.unlock(to: "change \(DisplayText.name(tresor.tresor))")
+        let (summary, before) = try await reach.find(tresor.tresor, for: &session, isNeeded: !later)
+        try await check(summary, session, reach)
+        var records = session.records(in: summary.tresor)
+        // What comes from now on was shown to nobody, and stays beside the change.
+        let seen = try await HomeRecords(of: records).seen(at: before)
+        if expected != nil, !later { records = try await reach.pull(records, for: &session).records }
+        let title = reach.workplace.tresors.title(of: summary)
         let changes =
-            delete ? inputs.map { RecordChange.delete($0) } : try await hold(contents, records, workplace)
-        try await change(changes, expected, records, title)
-        guard !later else {
-            workplace.output.say("\(Self.count(changes.count)) for \(title) in your home, not sent yet")
-            return try report(changes, nil, summary.tresor, workplace)
+            delete ? inputs.map { RecordChange.delete($0) } : try await hold(contents, records, reach.workplace)
+        let made = try await change(changes, expected, seen, records, title)
+        var outcome = PutOutcome(made, of: changes)
+        let (count, unchanged) = (Self.count(made.count), outcome.unchanged.count)
+        let (output, unsent) = (reach.workplace.output, try await records.unsent())
+        if unchanged > 0 { output.say("\(Self.count(unchanged)) unchanged in \(title)") }
+        if later {
+            if !made.isEmpty { output.say("\(count) for \(title) in your home, not sent yet") }
+        } else if !made.isEmpty || !unsent.isEmpty {
+            if let absence = reach.absence { throw stays(absence, title) }
+            let sent = try await send(records, title)
+            if !made.isEmpty {
+                outcome.revision = sent.commits.last
+                output.say("\(count) in \(title)" + (outcome.revision.map { ", revision \($0)" } ?? ""))
+                outcome.others = try await others(beside: made, sent.commits, records)
+                try tell(outcome, summary, session, reach.workplace)
+            }
         }
-        if let unreachable { throw stays(unreachable, title) }
-        let sent = try await send(records, title)
-        let revision = sent.commits.last
-        workplace.output.say(
-            "\(Self.count(changes.count)) in \(title)" + (revision.map { ", revision \($0)" } ?? ""))
-        try report(changes, revision, summary.tresor, workplace)
-        await workplace.tresors.tell(session)
+        if options.json { try output.object(outcome.object(in: summary.tresor)) }
+        await reach.workplace.tresors.tell(session)
     }
 
-    /// Opens the home, and the store if it can be reached.
-    ///
-    /// - Returns: also why the store cannot be reached.
-    private func open() async throws -> (workplace: CommandContext, unreachable: CommandFailure?) {
-        do {
-            return (try await CommandContext.open(options), nil)
-        } catch {
-            let failure = CommandFailure(error)
-            var isAway = later && failure.error == .notFound
-            if case .library(.store) = failure.error { isAway = true }
-            guard isAway else { throw failure }
-            return (try CommandContext.local(options), failure)
-        }
-    }
+    /// What became of the changes.
+    private struct PutOutcome {
+        let made: [RecordChange]
+        /// The names of the records that have this content already.
+        let unchanged: [String]
+        var revision: UInt64?
+        /// The versions that stand beside what was sent, by the places of their records in `made`.
+        var others: [(place: Int, versions: [RecordVersion])] = []
 
-    /// Opens the identity. Without the store no device does, for the store has its server share.
-    private func unlock(_ workplace: CommandContext, _ unreachable: CommandFailure?) async throws -> Session {
-        do {
-            return try await workplace.unlock(
-                to: "change \(DisplayText.name(tresor.tresor))", acceptingDevice: unreachable == nil)
-        } catch {
-            guard let unreachable, CommandFailure(error).error == .usage else { throw error }
-            throw unreachable
+        init(_ made: [RecordChange], of changes: [RecordChange]) {
+            self.made = made
+            let names = Set(made.map { Array($0.name.utf8) })
+            unchanged = changes.map(\.name).filter { !names.contains(Array($0.utf8)) }
         }
-    }
 
-    /// Finds the tresor. A change needs no store where the home knows the tresor.
-    private func find(
-        _ session: Session, _ workplace: CommandContext, _ unreachable: CommandFailure?
-    ) async throws -> TresorSummary {
-        let kept = try session.tresors.kept(named: tresor.tresor)
-        if later || unreachable != nil, kept.count == 1 { return kept[0] }
-        if let unreachable { throw unreachable }
-        do {
-            return try await workplace.tresors.find(tresor.tresor, for: session)
-        } catch {
-            guard case .library(.store) = CommandFailure(error).error, kept.count == 1 else { throw error }
-            return kept[0]
+        func object(in tresor: TresorID) -> JSONObject {
+            let beside = others.flatMap { place, versions in versions.map { Self.object($0, of: made[place].name) } }
+            var object: JSONObject = [
+                "type": "put", "tresor": .string(tresor.description),
+                "records": .array(made.map { .string($0.name) }),
+                "unchanged": .array(unchanged.map { .string($0) }), "beside": .array(beside),
+            ]
+            if let revision { object["revision"] = .unsigned(revision) }
+            return object
         }
-    }
 
-    /// Fetches what others changed. Without the store, the change is made of what the home shows.
-    private func pull(_ records: Records) async throws {
-        do throws(TresorError) {
-            _ = try await records.pull()
-        } catch {
-            guard case .store = error else { throw error }
+        private static func object(_ version: RecordVersion, of name: String) -> JSON {
+            var object: JSONObject = [
+                "name": .string(name), "date": .time(version.time), "author": .string(version.author.description),
+                "deleted": .bool(version.isDeletion),
+            ]
+            if let revision = version.revision { object["revision"] = .unsigned(revision) }
+            return .object(object)
         }
     }
 
+    /// Refuses a person who may not write here. What a removed one has of the records goes at once.
+    private func check(_ summary: TresorSummary, _ session: Session, _ reach: StoreReach) async throws {
+        guard let state = summary.state else { return }
+        let workplace = reach.workplace
+        if let failure = await workplace.oldKeys(in: state, session) { throw failure }
+        try await workplace.verifyOwner(of: state, for: session)
+        guard let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) else { return }
+        if state.members[session.user] == nil, reach.absence == nil, !later {
+            _ = try? await session.records(in: summary.tresor).pull()
+        }
+        throw failure
+    }
+
+    /// Makes the changes that change something.
     private func change(
-        _ changes: [RecordChange], _ expected: UInt64??, _ records: Records, _ title: String
-    ) async throws {
+        _ changes: [RecordChange], _ expected: UInt64??, _ seen: SeenRecords, _ records: Records, _ title: String
+    ) async throws -> [RecordChange] {
         var all: [String: UInt64?] = [:]
         if let expected { for change in changes { all[change.name] = .some(expected) } }
         do throws(TresorError) {
-            try await records.change(changes, ifShown: all)
+            let made = try await HomeRecords(of: records).effective(changes, seen: seen, ifShown: all)
+            if !made.isEmpty { try await records.change(made, ifShown: all, seen: seen) }
+            return made
         } catch {
             let names = changes.map(\.name)
             throw await refusal(error, of: names, expected, records, title) ?? CommandFailure(error)
+        }
+    }
+
+    /// The versions that stand beside what was sent. A deletion beside a deletion leaves nothing that is shown.
+    private func others(
+        beside made: [RecordChange], _ commits: [UInt64], _ records: Records
+    ) async throws -> [(place: Int, versions: [RecordVersion])] {
+        // Another program of this home was faster, and sent them.
+        guard !commits.isEmpty else { return [] }
+        let all = try await HomeRecords(of: records).versions(of: made.map(\.name))
+        return all.enumerated().compactMap { place, versions in
+            let others = versions.filter { version in
+                version.revision.map { !commits.contains($0) } ?? false
+            }
+            return others.contains { !delete || !$0.isDeletion } ? (place: place, versions: others) : nil
+        }
+    }
+
+    private func tell(
+        _ outcome: PutOutcome, _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext
+    ) throws {
+        let state = try session.client.archive.verifiedState(of: summary.tresor)
+        let words = VersionWords(tresors: workplace.tresors, state: state, user: session.user)
+        for (place, versions) in outcome.others {
+            let name = outcome.made[place].name
+            workplace.output.say(words.words(of: DisplayText.quoted(name), isDeleted: delete, besides: versions))
+            workplace.output.hint(
+                "tresor records -t \(Shell.word(tresor.tresor)) --versions -- \(Shell.word(name))")
         }
     }
 
@@ -160,7 +198,7 @@ struct PutCommand: InputsCommand {
             let shown = list.first { $0.name == (try? Name(text: name))?.text }
             if error == .notFound, shown == nil {
                 return CommandFailure(
-                    .notFound, "there is no record \(DisplayText.quoted(name)) in \(title)", hints: hints)
+                    .notFound, "this home has seen no record \(DisplayText.quoted(name)) in \(title)", hints: hints)
             }
             guard error == .busy, let expected, shown?.state == .unsent || shown?.revision != expected else { continue }
             let present =
@@ -188,8 +226,10 @@ struct PutCommand: InputsCommand {
     }
 
     private func stays(_ failure: CommandFailure, _ title: String) -> CommandFailure {
+        // A store that is not there is out of reach now.
         CommandFailure(
-            failure.error, "the change stays in your home, not sent to \(title): \(failure.message)",
+            failure.error == .notFound ? .store(.unreachable) : failure.error,
+            "the change stays in your home, not sent to \(title): \(failure.message)",
             hints: ["tresor sync"])
     }
 
@@ -286,17 +326,5 @@ struct PutCommand: InputsCommand {
         }
         if source.hasGrown { workplace.output.say(input.growth(after: source.count)) }
         return new
-    }
-
-    private func report(
-        _ changes: [RecordChange], _ revision: UInt64?, _ id: TresorID, _ workplace: CommandContext
-    ) throws {
-        guard options.json else { return }
-        var object: JSONObject = [
-            "type": "put", "tresor": .string(id.description),
-            "records": .array(changes.map { .string($0.name) }),
-        ]
-        if let revision { object["revision"] = .unsigned(revision) }
-        try workplace.output.object(object)
     }
 }

@@ -14,7 +14,8 @@ struct RecordsCommand: SurfaceCommand {
             discussion: """
                 Fetches what others changed first, and sends nothing. STATE is ok, versions (made without knowing of \
                 each other), deleted, or unsent. --versions lists each of several versions; the first one is shown. \
-                SIZE is in bytes; for a content above 64 KiB that is sent, it may be 6 percent more than the content.
+                SIZE is in bytes; for a content above 64 KiB that is sent, it may be 6 percent more than the content. \
+                Where the store cannot be reached, it lists what this home saw last, says so, and succeeds.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy, .waiting],
             examples: ["tresor records -t interventions"])
@@ -34,21 +35,14 @@ struct RecordsCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "list records")
-        let summary = try await workplace.tresors.find(tresor.tresor, for: session)
-        if let state = summary.state {
-            try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
-        }
-        let records = session.records(in: summary.tresor)
-        let pulled = try await records.pull()
+        let fetched = try await FetchedRecords.read(tresor.tresor, to: "list records", options)
+        let (workplace, records, state) = (fetched.workplace, fetched.records, fetched.state)
         let list = try await records.list(prefix: prefix, includingDeleted: deleted)
-        let state = try session.client.archive.verifiedState(of: summary.tresor) ?? summary.state
         var table = Table("REV", "DATE", "AUTHOR", "SIZE", "STATE", "NAME")
         for record in list.records {
             for version in try await self.versions(of: record, in: records) {
                 guard !options.json else {
-                    try workplace.output.object(object(version, pulled, summary.tresor))
+                    try workplace.output.object(object(version, fetched))
                     continue
                 }
                 table.add(
@@ -58,9 +52,11 @@ struct RecordsCommand: SurfaceCommand {
             }
         }
         if !options.json { try workplace.output.table(table) }
+        fetched.tellAbsence()
         guard !list.isComplete else { return }
         throw CommandFailure(
-            .store(.withheld), "the store does not have everything that the log names: other records may be missing")
+            .store(.withheld),
+            "\(fetched.holder) does not have everything that the log names: other records may be missing")
     }
 
     /// The rows of a record: one, or with `--versions` one for each version.
@@ -84,14 +80,14 @@ struct RecordsCommand: SurfaceCommand {
         return words.isEmpty ? handle : "\(handle) (\(words.joined(separator: ", ")))"
     }
 
-    private func object(_ record: RecordSummary, _ pulled: SyncReport, _ id: TresorID) -> JSONObject {
+    private func object(_ record: RecordSummary, _ fetched: FetchedRecords) -> JSONObject {
         var object: JSONObject = [
-            "type": "record", "tresor": .string(id.description), "name": .string(record.name),
+            "type": "record", "tresor": .string(fetched.summary.tresor.description), "name": .string(record.name),
             "date": .time(record.time), "author": .string(record.author.description),
             "state": .string(record.state.rawValue),
         ]
         object.add(record.status)
-        object.addProof(of: pulled)
+        object.addProof(of: fetched)
         if record.state != .deleted {
             object["content_type"] = .string(record.type)
             switch record.size {

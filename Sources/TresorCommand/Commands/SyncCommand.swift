@@ -67,12 +67,13 @@ struct SyncCommand: SurfaceCommand {
         for summary in tresors.isEmpty ? try await summaries(of: nil, [], session) : named {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
-                table.add(try await sync(summary, records, workplace, told: nil, &tally).cells)
+                table.add(try await sync(summary, records, session, workplace, told: nil, &tally).cells)
             } catch {
                 // Nobody named one for which they wait.
                 if error == .waiting, tresors.isEmpty { continue }
-                tally.errors.append(CommandError(error))
-                workplace.output.say("\(workplace.tresors.title(of: summary)): \(CommandFailure(error).message)")
+                let failure = await workplace.failure(error, of: summary, session)
+                tally.errors.append(failure.error)
+                tell(failure.message, failure.hints, of: summary, workplace)
             }
         }
         if !options.json { try workplace.output.table(table) }
@@ -142,7 +143,7 @@ struct SyncCommand: SurfaceCommand {
                     do throws(TresorError) {
                         // What a report stands for is its row here; nobody is asked, so nothing is refused.
                         var tally = Tally()
-                        let row = try await sync(summary, known, workplace, told: rows[id], &tally)
+                        let row = try await sync(summary, known, session, workplace, told: rows[id], &tally)
                         failures[id] = nil
                         if !options.json, row.isNews(after: rows[id]) { try tell(row, workplace) }
                         rows[id] = row
@@ -188,14 +189,15 @@ struct SyncCommand: SurfaceCommand {
     ///
     /// - Parameter row: the row that was told of this tresor before; `nil` for none.
     private func sync(
-        _ summary: TresorSummary, _ records: Records, _ workplace: CommandContext, told row: Row?, _ tally: inout Tally
+        _ summary: TresorSummary, _ records: Records, _ session: Session, _ workplace: CommandContext, told row: Row?,
+        _ tally: inout Tally
     ) async throws(TresorError) -> Row {
         let title = workplace.tresors.title(of: summary)
         var report = try await records.sync()
+        await HomeRecords(of: records).keepWraps()
         if drop, report.isGone, !report.unsent.isEmpty {
-            let count = report.unsent.count == 1 ? "1 unsent change" : "\(report.unsent.count) unsent changes"
             do {
-                try workplace.confirm("throw away \(count) of \(title)?", yes: consent.yes)
+                try workplace.confirm("throw away \(Self.count(report.unsent)) of \(title)?", yes: consent.yes)
                 _ = try await records.dropUnsent()
                 report = try await records.sync()
             } catch let error as TresorError where watch {
@@ -211,9 +213,19 @@ struct SyncCommand: SurfaceCommand {
         if let held = report.held {
             // The next sync finds out what became of it.
             Surroundings.current.obstacle.note(mayBeDone: false)
-            workplace.output.say(
-                "\(title): nothing was sent, and the changes stay in your home: "
-                    + CommandFailure(sending: report, held).message)
+            let failure =
+                report.damaged == nil
+                ? await workplace.failure(held, of: summary, session) : CommandFailure(sending: report, held)
+            tell(
+                "nothing was sent, and the changes stay in your home: \(failure.message)", failure.hints, of: summary,
+                workplace)
+        }
+        if report.isGone, !report.unsent.isEmpty {
+            let failure = await workplace.failure(.noAccess, of: summary, session)
+            tell(
+                "\(Self.count(report.unsent)) cannot be sent: \(failure.message)",
+                failure.hints + ["tresor sync -t \(workplace.tresors.word(of: summary)) --drop"], of: summary, workplace
+            )
         }
         if options.json {
             do throws(CommandFailure) {
@@ -221,6 +233,17 @@ struct SyncCommand: SurfaceCommand {
             } catch { throw .failed(.inputOutput) }
         }
         return next
+    }
+
+    private func tell(
+        _ text: String, _ hints: [String], of summary: TresorSummary, _ workplace: CommandContext
+    ) {
+        workplace.output.say("\(workplace.tresors.title(of: summary)): \(text)")
+        for hint in hints { workplace.output.hint(hint) }
+    }
+
+    private static func count(_ unsent: [String]) -> String {
+        unsent.count == 1 ? "1 unsent change" : "\(unsent.count) unsent changes"
     }
 
     private static func state(of report: SyncReport) -> String {

@@ -75,6 +75,9 @@ struct CommandContext: Sendable {
         CommandContext(invocation: try Invocation(options), store: MemoryStore(), named: nil)
     }
 
+    /// The same run without its store, for what the home has.
+    var withoutStore: CommandContext { CommandContext(invocation: invocation, store: MemoryStore(), named: nil) }
+
     private init(
         invocation: Invocation, store: any Store, named name: StoreName?, service: ServiceClient? = nil
     ) {

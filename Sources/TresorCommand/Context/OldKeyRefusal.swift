@@ -3,6 +3,7 @@
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorRecords
 
 extension CommandContext {
     /// Refuses to make keys or a kit on an old copy of a home, or when the store shows other keys for this identity. Runs
@@ -27,6 +28,45 @@ extension CommandContext {
         let mine = session.identity.chain
         guard service == nil, let shown = try await session.client.store.card(of: mine.user) else { return }
         if (try? CardChain(shown))?.isNewer(than: mine) == true { throw OldKeys.failure }
+    }
+}
+
+/// The refusals of commands on records.
+extension CommandContext {
+    /// Makes sure that the owner of a tresor with records is verified.
+    ///
+    /// - Throws: the errors of ``PersonVerifier/verifyFounder(of:for:accept:hint:)``; where changes wait in a home with
+    ///   old keys, the failure says how they are sent.
+    func verifyOwner(of state: LogState, for session: Session) async throws {
+        do {
+            try await verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+        } catch {
+            let failure = CommandFailure(error)
+            guard failure.error == .forked, let old = await oldKeys(in: state, session) else { throw failure }
+            throw old
+        }
+    }
+
+    /// The failure of this home where a log has newer keys of its person; `nil` where it has none.
+    func oldKeys(in state: LogState, _ session: Session) async -> CommandFailure? {
+        let mine = session.identity.chain
+        guard state.chain(of: mine.user)?.isNewer(than: mine) == true else { return nil }
+        let unsent = try? await session.records(in: state.tresor).unsent()
+        guard let unsent, !unsent.isEmpty else { return OldKeys.failure }
+        return OldKeys.failure(unsentCount: unsent.count, identity: Paths.join(invocation.places.data, "identity"))
+    }
+
+    /// The failure of a sync, with its reason as far as the log tells it.
+    func failure(_ error: TresorError, of summary: TresorSummary, _ session: Session) async -> CommandFailure {
+        guard error == .noAccess || error == .unverified, let state = summary.state else {
+            return CommandFailure(error)
+        }
+        if let old = await oldKeys(in: state, session) { return old }
+        if error == .unverified, state.founder == session.user {
+            return TresorResolver.madeWithOldKeys(state.tresor, hint: "")
+        }
+        guard error == .noAccess else { return CommandFailure(error) }
+        return tresors.refusal(of: summary, in: state, session, writing: true) ?? CommandFailure(error)
     }
 }
 

@@ -84,13 +84,17 @@ struct TresorResolver: Sendable {
             hints: ["tresor verify \(Shell.word(owner.handle, or: owner.user))"] + ids)
     }
 
-    /// The line that a removed member sends to the owner.
-    func askToShare(_ summary: TresorSummary, with session: Session) -> String {
+    /// The line that a removed member, or a reader who wants to write, sends to the owner.
+    func askToShare(_ summary: TresorSummary, with session: Session, as role: Role? = nil) -> String {
         let owner = summary.state.map { handle(of: self.owner(of: $0), in: $0) } ?? "its owner"
-        let word =
-            summary.name.map { Shell.word($0, or: summary.tresor) } ?? String(summary.tresor.description.prefix(10))
-        return
-            "ask \(owner) to run: tresor share -t \(word) \(Shell.word(session.identity.handle, or: session.identity.user))"
+        let person = Shell.word(session.identity.handle, or: session.identity.user)
+        let options = role.map { " --role \($0.description)" } ?? ""
+        return "ask \(owner) to run: tresor share -t \(word(of: summary))\(options) \(person)"
+    }
+
+    /// The name for a command, or the beginning of the id where it is not known.
+    func word(of summary: TresorSummary) -> String {
+        summary.name.map { Shell.word($0, or: summary.tresor) } ?? String(summary.tresor.description.prefix(10))
     }
 
     /// The owner of a tresor, to be named and asked: its founder, or another owner once the founder has left.

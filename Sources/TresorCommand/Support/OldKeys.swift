@@ -24,6 +24,19 @@ enum OldKeys {
     static let failure = CommandFailure(
         .forked, "\(words), and nothing was changed; \(remedy); \(strangers)", hints: [wayOut, "tresor check"])
 
+    /// The failure of a command on records in a home where changes wait. They open with any later keys in this home, and
+    /// in no other (SPEC §8.5).
+    ///
+    /// - Parameter path: that of the identity of this home.
+    static func failure(unsentCount count: Int, identity path: String) -> CommandFailure {
+        let (changes, aside) = (count == 1 ? "1 change waits" : "\(count) changes wait", Shell.path(path + ".old"))
+        return CommandFailure(
+            .forked,
+            "\(words); \(changes) here, which your newest keys alone can send: move the identity of this home away, "
+                + "restore the newest one in its place with your newest kit, and run tresor sync; \(strangers)",
+            hints: ["mv \(Shell.path(path)) \(aside)", "tresor recover"])
+    }
+
     /// The words for a card that does not follow this home's.
     static let others = "the store has other keys of yours, signed with your older ones; \(strangers)"
 

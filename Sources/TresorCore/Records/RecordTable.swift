@@ -158,10 +158,16 @@ package struct RecordTable: Sendable {
         }
     }
 
+    /// Whether every version that no later one replaces says what a change says, and there is one.
+    package func hasOnly(_ item: Item) -> Bool { !heads(of: item.record).isEmpty && different(from: item).isEmpty }
+
     /// The revisions that a change of the record replaces now: every head; of more than 16 the shown one and those that
     /// would be shown next. Rising.
-    package func replacedNow(of record: Name) -> [UInt64] {
-        ranked(record).prefix(Item.maximumReplacedCount).map(\.revision).sorted()
+    ///
+    /// - Parameter revision: one that its author names; it comes before all others.
+    package func replacedNow(of record: Name, and revision: UInt64? = nil) -> [UInt64] {
+        let heads = ranked(record).map(\.revision).filter { $0 != revision }
+        return ([revision].compactMap(\.self) + heads).prefix(Item.maximumReplacedCount).sorted()
     }
 }
 

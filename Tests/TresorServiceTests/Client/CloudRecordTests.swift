@@ -66,11 +66,14 @@
                     try await stage.run(0, as: device, "put", "-t", "events", "--as", name, "@event")
                 }
                 if day == 10 {
+                    let old = try await stage.run(0, as: "tablet", "get", "-t", "interventions", "plan.json")
+                    #expect(old == plan(400))
                     try stage.write(plan(600), to: "plan.json")
                     try await stage.run(0, as: "tablet", "put", "-t", "interventions", "@plan.json")
                 }
             }
             // The plan ends, and a dose that was never taken goes.
+            #expect(try await stage.run(0, as: "anna", "get", "-t", "interventions", "plan.json") == plan(600))
             try stage.write(plan(600, until: "2026-06-30"), to: "plan.json")
             try await stage.run(0, as: "anna", "put", "-t", "interventions", "@plan.json")
             try await stage.run(0, as: "tablet", "put", "-t", "events", "--delete", "event/ibuprofen/day-7/0")
@@ -85,6 +88,7 @@
             try await stage.run(10, as: "anna", "get", "-t", "events", "event/ibuprofen/day-7/0")
             // The doctor reads what was shared, and nothing else.
             let end = plan(600, until: "2026-06-30")
+            #expect(try await !stage.run(0, as: "house", "records", "-t", "anna/interventions").contains("versions"))
             for name in ["anna", "tablet"] {
                 #expect(try await stage.run(0, as: name, "get", "-t", "interventions", "plan.json") == end)
             }
@@ -114,6 +118,25 @@
             #expect(try await stage.run(0, as: "tablet", "records", "-t", "interventions").contains(" ok "))
             try await stage.run(0, as: "tablet", "put", "-t", "interventions", "--delete", "plan.json")
             try await stage.run(10, as: "anna", "get", "-t", "interventions", "plan.json")
+        }
+
+        /// The tablet changes its copy of a plan that anna has changed since.
+        @Test func aPutNamesWhatItsHomeHadNotSeen() async throws {
+            let stage = try await stage()
+            try stage.write(plan(400), to: "plan.json")
+            try await stage.run(0, as: "anna", "put", "-t", "interventions", "@plan.json")
+            #expect(try await stage.run(0, as: "tablet", "get", "-t", "interventions", "plan.json") == plan(400))
+            for (dose, name) in [(200, "anna"), (800, "tablet")] {
+                stage.clock.now += 60
+                try stage.write(plan(dose), to: "plan.json")
+                let said = try await stage.messages(0, as: name, "put", "-t", "interventions", "@plan.json")
+                let isNamed = said.contains("2 versions of \"plan.json\": this one, and yours of")
+                #expect(isNamed == (name == "tablet"), "\(said)")
+            }
+            for name in ["anna", "tablet"] {
+                let list = try await stage.run(0, as: name, "records", "-t", "interventions", "--versions")
+                #expect(list.split(separator: "\n").count { $0.contains("versions") } == 2, "\(list)")
+            }
         }
 
         /// A content of three parts: put before its entry, fetched when it is asked for, kept by a compaction, then deleted.

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+package import TresorCore
+package import TresorCrypto
+
+/// What a home showed of records before a program fetched anything (SPEC §19.7).
+package struct SeenRecords: Sendable {
+    let table: RecordTable
+}
+
+/// One of the versions of a record that no later one replaces.
+package struct RecordVersion: Hashable, Sendable {
+    /// The sequence number of its commit; `nil` for a change that is not sent yet.
+    package let revision: UInt64?
+    /// The author.
+    package let author: UserID
+    /// Whether ``Records/get(_:acceptingIncomplete:)`` takes the author's word.
+    package let isVerified: Bool
+    /// The time of the change by the author's account, in seconds since 1970.
+    package let time: UInt64
+    /// Whether it deletes the record.
+    package let isDeletion: Bool
+}
+
+/// The records of a tresor as its home has them, while the store is not asked or cannot be (SPEC §19.7).
+package struct HomeRecords: Sendable {
+    private let records: Records
+
+    private var session: Session { records.session }
+
+    /// Reads nothing yet.
+    package init(of records: Records) { self.records = records }
+
+    /// Reads what the home shows, as far as it has the packs.
+    ///
+    /// - Parameter state: a state that the home had verified; `nil` for the present one. A home that has none, and a person
+    ///   who was no member then, have seen nothing.
+    /// - Throws: the errors of the home.
+    package func seen(at state: LogState?) async throws(TresorError) -> SeenRecords {
+        var known = state
+        if known == nil { known = try await verifiedState() }
+        guard let known, known.members[session.user] != nil else { return SeenRecords(table: RecordTable()) }
+        return SeenRecords(table: try await records.view(at: known).table)
+    }
+
+    /// Leaves out the changes that would change nothing: their records have this content, and no other version. An
+    /// attachment counts as another content. After an error, nothing is held for them.
+    ///
+    /// - Parameters:
+    ///   - seen: what the home showed to the author.
+    ///   - shown: as for ``Records/change(_:ifShown:)``; it counts for what is left out, too.
+    /// - Throws: the errors of ``Records/change(_:ifShown:)`` for a name, a type and `shown`.
+    package func effective(
+        _ changes: [RecordChange], seen: SeenRecords, ifShown shown: [String: UInt64?]
+    ) async throws(TresorError) -> [RecordChange] {
+        do throws(TresorError) {
+            let expected = try Records.expectation(shown)
+            let view = try await records.view()
+            let outbox = try await records.outbox.present()
+            return try await Cores.apart { () throws(TresorError) in
+                try outbox.check(expected, over: view.table)
+                var effective: [RecordChange] = []
+                for change in changes {
+                    let item = Item(
+                        record: try Name(text: change.name), replaces: [], time: 0, content: try change.itemContent(0))
+                    let unsent = outbox.item(of: item.record)
+                    let isThere = unsent.map { $0.content == item.content } ?? seen.table.hasOnly(item)
+                    if item.isDeletion || !isThere { effective.append(change) }
+                }
+                return effective
+            }
+        } catch {
+            await records.release(changes.compactMap(\.held))
+            throw error
+        }
+    }
+
+    /// Reports what the home has, as ``Records/pull()`` does. No store is asked about a tresor that the home has verified.
+    ///
+    /// - Throws: the errors of ``Records/list(prefix:includingDeleted:)``.
+    package func report() async throws(TresorError) -> SyncReport {
+        var report = SyncReport(tresor: records.tresor)
+        report.note(try await records.view())
+        report.unsent = try await records.outbox.present().records.map(\.text)
+        return report
+    }
+
+    /// Keeps the wraps by which this session has read the records, so that the home reads them without the store (SPEC
+    /// §8.5). Failing to write them is no error.
+    package func keepWraps() async {
+        guard let state = try? await verifiedState() else { return }
+        await session.keyRing.rememberOpenedWraps(in: state)
+    }
+
+    private func verifiedState() async throws(TresorError) -> LogState? {
+        try await Cores.apart { () throws(TresorError) in try session.client.archive.verifiedState(of: records.tresor) }
+    }
+
+    /// Lists the versions of records that no later one replaces, by rank, and deletions too. A change that is not sent yet
+    /// is the first, and what it replaces is none of them.
+    ///
+    /// - Returns: those of each record, in the order of `names`.
+    /// - Throws: the errors of ``Records/list(prefix:includingDeleted:)``.
+    package func versions(of names: [String]) async throws(TresorError) -> [[RecordVersion]] {
+        // The outbox first, as in get.
+        let outbox = try await records.outbox.present()
+        let view = try await records.view()
+        return try await Cores.apart { () throws(TresorError) in
+            var authors = AuthorChecks(session.client, acceptingUnverified: false)
+            var all: [[RecordVersion]] = []
+            for text in names {
+                let name = try Name(text: text)
+                let unsent = outbox.item(of: name)
+                var versions = [unsent].compactMap(\.self).map {
+                    RecordVersion(
+                        revision: nil, author: session.user, isVerified: true, time: $0.time, isDeletion: $0.isDeletion)
+                }
+                for head in unsent.map({ view.table.different(from: $0) }) ?? view.table.different(of: name) {
+                    guard let entry = view.commits[head.revision] else { continue }
+                    let isVerified =
+                        (try? authors.check(entry.author, generation: entry.generation, in: view.state)) != nil
+                    versions.append(
+                        RecordVersion(
+                            revision: head.revision, author: entry.author, isVerified: isVerified, time: head.time,
+                            isDeletion: head.isDeletion))
+                }
+                all.append(versions)
+            }
+            return all
+        }
+    }
+}
