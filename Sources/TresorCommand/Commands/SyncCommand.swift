@@ -67,7 +67,7 @@ struct SyncCommand: SurfaceCommand {
         for summary in tresors.isEmpty ? try await summaries(of: nil, [], session) : named {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
-                table.add(try await sync(summary, records, workplace, told: nil, &tally).cells)
+                table.add(try await sync(summary, records, workplace, told: nil, asking: session, &tally).cells)
             } catch {
                 // Nobody named one for which they wait.
                 if error == .waiting, tresors.isEmpty { continue }
@@ -186,12 +186,23 @@ struct SyncCommand: SurfaceCommand {
     /// Syncs one tresor, and throws away what was not sent if that is wanted and confirmed. Says why nothing was sent, and
     /// prints the object of JSON, where the row is news.
     ///
-    /// - Parameter row: the row that was told of this tresor before; `nil` for none.
+    /// - Parameters:
+    ///   - row: the row that was told of this tresor before; `nil` for none.
+    ///   - session: the session in which a clock far from the log's is accepted; `nil` where nobody is asked.
     private func sync(
-        _ summary: TresorSummary, _ records: Records, _ workplace: CommandContext, told row: Row?, _ tally: inout Tally
+        _ summary: TresorSummary, _ records: Records, _ workplace: CommandContext, told row: Row?,
+        asking session: Session? = nil, _ tally: inout Tally
     ) async throws(TresorError) -> Row {
         let title = workplace.tresors.title(of: summary)
         var report = try await records.sync()
+        if let session, report.held == .failed(.clock), workplace.invocation.hasTerminal {
+            do {
+                try await workplace.tresors.acceptClock(in: summary.tresor, title, session)
+                report = try await records.sync()
+            } catch {
+                tally.refusal = CommandFailure(error)
+            }
+        }
         if drop, report.isGone, !report.unsent.isEmpty {
             let count = report.unsent.count == 1 ? "1 unsent change" : "\(report.unsent.count) unsent changes"
             do {
