@@ -895,8 +895,7 @@ def read_pins(data):
         time_, replaced = reader.time(), reader.mark()
         pins.append(Pin(time_, replaced, read_chain(reader.opaque32(1, 524288))))
     users = [pin.chain.user for pin in pins]
-    handles = [pin.chain.handle for pin in pins if not pin.replaced]
-    require(len(set(users)) == len(users) and len(set(handles)) == len(handles))
+    require(len(set(users)) == len(users))
     return pins
 
 
@@ -908,9 +907,8 @@ def trust(own, pins, chain):
     if own is not None and chain.user == own.user:
         require(own.extends(chain), "forked")
         return "me"
-    for pin in pins:
-        if not pin.replaced and pin.chain.handle == chain.handle and pin.chain.user != chain.user:
-            return "changed"
+    if namesakes(pins, chain):
+        return "changed"
     mine = [pin for pin in pins if pin.chain.user == chain.user]
     if not mine:
         return "unverified"
@@ -918,6 +916,14 @@ def trust(own, pins, chain):
     if mine[0].replaced:
         return "unverified"
     return "verified" if chain.newest.bytes == mine[0].chain.newest.bytes else "renewed"
+
+
+def namesakes(pins, chain):
+    """The people for whom the handle of a chain stands, if it does not stand for its own person."""
+    active = [pin for pin in pins if not pin.replaced]
+    if any(pin.chain.user == chain.user for pin in active):
+        return []
+    return [pin for pin in active if pin.chain.handle == chain.handle]
 
 
 def founder_trust(own, pins, state, marked=False, chain=None, pinned=False):
@@ -955,13 +961,13 @@ def author_trust(own, pins, chain, generation):
     require(generation <= compared.newest.generation, "unverified")                                 # 3
 
 
-def put_pin(pins, chain, replacing, now):
+def put_pin(pins, chain, replacing, beside, now):
     mine = [pin for pin in pins if pin.chain.user == chain.user]
     require(not mine or chain.extends(mine[0].chain), "forked")
-    others = [pin for pin in pins if pin.chain.user != chain.user and pin.chain.handle == chain.handle and not pin.replaced]
-    require(not others or replacing, "unverified")
-    for pin in others:
-        pin.replaced = 1
+    require(replacing or beside or not namesakes(pins, chain), "unverified")
+    for pin in pins:
+        if replacing and pin.chain.user != chain.user and pin.chain.handle == chain.handle:
+            pin.replaced = 1
     if mine:
         return [Pin(now, 0, chain) if pin is mine[0] else pin for pin in pins]
     return pins + [Pin(now, 0, chain)]
@@ -4131,7 +4137,7 @@ def test_founder_trust(i, trace):
 
 @operation("pin")
 def test_pin(i, trace):
-    pins = put_pin(read_pins(i["pins"]), read_chain(i["chain"]), i["replacing"] == b"\1", number_in(i["now"]))
+    pins = put_pin(read_pins(i["pins"]), read_chain(i["chain"]), i["replacing"] == b"\1", i.get("beside") == b"\1", number_in(i["now"]))
     return {"pins": encode_pins(pins)}
 
 
@@ -5010,7 +5016,7 @@ class Scenario(Run):
             self.homes[step["name"]].identity = self.person(step)
         elif act == "pin":
             home = self.homes[step["by"]]
-            home.pins = put_pin(home.pins, read_chain(unhex(step["chain"])), False, 0)
+            home.pins = put_pin(home.pins, read_chain(unhex(step["chain"])), False, False, 0)
             assert encode_pins(read_pins(encode_pins(home.pins))) == encode_pins(home.pins)
         else:
             raise AssertionError("no such step: %s" % act)

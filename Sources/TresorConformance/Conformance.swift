@@ -153,10 +153,10 @@ package enum Conformance {
 
     /// `pin` of SPEC §7.5, on the pins of a home.
     static func pin(
-        _ chain: CardChain, in pins: [UInt8], time: UInt64, replacing: Bool
+        _ chain: CardChain, in pins: [UInt8], time: UInt64, replacing: Bool, beside: Bool
     ) throws(TresorError) -> [UInt8] {
         var pins = try Pins(pins)
-        try pins.pin(chain, time: time, replacing: replacing)
+        try pins.pin(chain, time: time, replacing: replacing, beside: beside)
         return pins.bytes
     }
 

@@ -33,7 +33,7 @@ enum HomeOperations {
         VectorFields([
             "pins": try Conformance.pin(
                 CardChain(input.bytes("chain")), in: input.bytes("pins"), time: input.integer("now"),
-                replacing: input.bytes("replacing") == [1])
+                replacing: input.bytes("replacing") == [1], beside: input.optional("beside") == [1])
         ])
     }
 

@@ -35,8 +35,8 @@ import Testing
             let command = Self.inScript(step.command)
             let place = try #require(commands.firstIndex { $0 == command || $0 == "! \(command)" }, "\(command)")
             commands = commands[(place + 1)...]
-            let expected = commands.prefix { $0.hasPrefix("stderr ") }
-            let patterns = try expected.map { try Regex(String($0.dropFirst(8).dropLast())) }
+            let expected = commands.prefix { $0.hasPrefix("stderr ") || $0.hasSuffix(" tty") }
+            let patterns = try expected.compactMap { try $0.firstMatch(of: /'(.+)'/).map { try Regex(String($0.1)) } }
             for line in step.output {
                 #expect(try patterns.contains { try $0.firstMatch(in: line) != nil }, "\(line)")
             }

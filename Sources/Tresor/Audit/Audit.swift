@@ -137,14 +137,12 @@ package struct Audit: Sendable {
     private func check(_ pin: Pin) async -> Finding {
         let subject = Finding.Subject.person(pin.chain.user)
         do throws(TresorError) {
-            for offered in try await client.people.offeredChains(handle: pin.chain.handle)
-            where offered.user != pin.chain.user {
-                return Finding(subject: subject, remark: .failed(.unverified))
-            }
             switch try await client.people.person(pin.chain.user).trust {
             case .me, .verified:
                 let isBehind = try await client.people.offeredChain(of: pin.chain.user).map { $0 != pin.chain } ?? false
-                return Finding(subject: subject, remark: isBehind ? .olderCard : .fine)
+                if isBehind { return Finding(subject: subject, remark: .olderCard) }
+                let others = try await client.people.impostors(of: pin.chain.handle)
+                return Finding(subject: subject, remark: others.isEmpty ? .fine : .anotherCard)
             case .renewed: return Finding(subject: subject, remark: .renewed)
             case .changed, .unverified: return Finding(subject: subject, remark: .failed(.unverified))
             }
@@ -201,9 +199,7 @@ package struct Audit: Sendable {
             case .changed: findings.append(Finding(subject: subject, remark: .failed(.unverified)))
             }
             for user in state.members.keys.sorted() where user != state.founder {
-                guard let handle = state.chain(of: user)?.handle, let pin = pins[handle: handle],
-                    pin.chain.user != user
-                else { continue }
+                guard let chain = state.chain(of: user), !pins.contradicting(chain).isEmpty else { continue }
                 findings.append(Finding(subject: .member(user, of: state.tresor), remark: .failed(.unverified)))
             }
         }

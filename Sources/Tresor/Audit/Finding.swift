@@ -88,6 +88,8 @@ package struct Finding: Hashable, Sendable {
         case renewed
         /// The store shows an older card than the compared one, which stays in use.
         case olderCard
+        /// The store also offers another person under the handle; the pinned one is used.
+        case anotherCard
         /// The newest entry is dated later than this machine's clock.
         case clockBehind
         /// The store lacks this many of the entries that this home has verified; `check --repair` restores them.

@@ -81,8 +81,9 @@ package struct Exchange: Sendable {
     ///   whom the log does not name, and for a blob that no entry names. ``TresorError/forked`` for a log that
     ///   neither continues nor begins the store's, for one that lacks entries which this home has verified and the
     ///   store lacks too, and for cards that this home or the log contradicts. ``TresorError/noAccess`` for a service
-    ///   that does not take a missing entry from this person. ``TresorError/busy`` when the store's log changed
-    ///   during the call. The errors of ``LogReader/state(of:remembering:progress:)``.
+    ///   that does not take a missing entry from this person. ``TresorError/notFound`` for a tresor that was deleted
+    ///   from the store. ``TresorError/busy`` when the store's log changed during the call. The errors of
+    ///   ``LogReader/state(of:remembering:progress:)``.
     @concurrent package func take(_ export: TresorExport) async throws(TresorError) -> Arrival {
         let shown = try Fold.state(of: export.entries, tresor: export.tresor)
         try checkCards(of: export, in: shown)
@@ -203,7 +204,11 @@ package struct Exchange: Sendable {
                     ? []
                     : try RecordBlobs.named(by: entry, at: sequence, in: shown).filter { carried[$0] != nil }
                         .map { StoredBlob(hash: $0.hash, size: $0.size, bytes: nil) })
-            guard try await store.append(change) == .done else { throw .busy }
+            guard try await store.append(change) == .done else {
+                // A store keeps the id of a tresor that was deleted, and takes nothing for it.
+                guard sequence == 0 else { throw .busy }
+                throw try await store.entries(of: shown.tresor, from: 0, limit: 1).isEmpty ? .notFound : .busy
+            }
             count += putting.count
         }
         return count

@@ -159,8 +159,8 @@ public struct Contacts: Sendable {
         if let mine, mine.handle == handle || Base32.namedBy(text, mine.user.digest.bytes) {
             known.append(Person(chain: mine, trust: .me))
         }
-        if let handle, mine?.handle != handle, let pin = pins[handle: handle] {
-            known.append(try await person(pin.chain.user, pins: pins))
+        if let handle, mine?.handle != handle {
+            for pin in pins[handle: handle] { known.append(try await person(pin.chain.user, pins: pins)) }
         }
         for user in pins.pins.map(\.chain.user) where Base32.namedBy(text, user.digest.bytes) {
             if !known.contains(where: { $0.chain.user == user }) { known.append(try await person(user, pins: pins)) }
@@ -169,13 +169,20 @@ public struct Contacts: Sendable {
         return try await offeredPeople(named: text, handle: handle, pins: pins)
     }
 
-    /// Returns the people whom the store offers under a handle that this home has pinned to another person.
+    /// Returns the people whom the store offers under a handle that this home has pinned to others alone.
     ///
-    /// The handle stands for the pinned person; a program mentions that there are others.
+    /// The handle stands for those who are pinned; a program mentions that there are others.
     @concurrent package func impostors(of handle: Name) async throws(TresorError) -> [Person] {
-        guard let pin = try client.pins()[handle: handle] else { return [] }
-        return try await offeredChains(handle: handle).filter { $0.user != pin.chain.user }
-            .map { Person(chain: $0, trust: .changed(from: pin.chain)) }
+        let pins = try client.pins()
+        guard !pins[handle: handle].isEmpty else { return [] }
+        return try await offeredChains(handle: handle).compactMap { chain in
+            pins.contradicting(chain).first.map { Person(chain: chain, trust: .changed(from: $0.chain)) }
+        }
+    }
+
+    /// Returns the other people pinned under the handle of a chain, the first pinned first.
+    package func namesakesBlocking(of chain: CardChain) throws(TresorError) -> [CardChain] {
+        try client.pins()[handle: chain.handle].map(\.chain).filter { $0.user != chain.user }
     }
 
     private func offeredPeople(named text: String, handle: Name?, pins: Pins) async throws(TresorError) -> [Person] {
@@ -225,7 +232,7 @@ public struct Contacts: Sendable {
             guard mine.extends(chain) else { throw .forked }
             return .me
         }
-        if let pin = pins[handle: chain.handle], pin.chain.user != chain.user { return .changed(from: pin.chain) }
+        if let pin = pins.contradicting(chain).first { return .changed(from: pin.chain) }
         guard let pin = pins[chain.user] else { return .unverified }
         guard chain.extends(pin.chain) else { throw .forked }
         if pin.isReplaced { return .unverified }
@@ -244,10 +251,14 @@ public struct Contacts: Sendable {
     }
 
     /// Does what ``pin(_:replacing:)`` does, on the calling thread.
-    package func pinBlocking(_ chain: CardChain, replacing: Bool = false) throws(TresorError) {
+    ///
+    /// - Parameter beside: whether other people keep the handle, which then stands for all of them.
+    package func pinBlocking(
+        _ chain: CardChain, replacing: Bool = false, beside: Bool = false
+    ) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var pins = try client.pins()
-            try pins.pin(chain, time: clock(), replacing: replacing)
+            try pins.pin(chain, time: clock(), replacing: replacing, beside: beside)
             try home.replace(.pins, with: pins.bytes)
         }
     }

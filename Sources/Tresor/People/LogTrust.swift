@@ -91,11 +91,16 @@ package struct LogTrust: Sendable {
         return isBehind(chain, pins) ? .verified : try client.people.trust(in: chain, pins: pins)
     }
 
-    /// Whether a log still has an older generation of its founder than the compared one, and this home had pinned its
-    /// head before.
-    package func isKnownFromBefore(_ state: LogState) throws(TresorError) -> Bool {
-        guard let chain = state.chain(of: state.founder), try client.heads()[state.tresor] != nil else { return false }
+    /// Whether a log still has an older generation of its founder than the compared one.
+    package func isOutdated(_ state: LogState) throws(TresorError) -> Bool {
+        guard let chain = state.chain(of: state.founder) else { return false }
         return isBehind(chain, try client.pins())
+    }
+
+    /// Whether a log is outdated, and this home had pinned its head before.
+    package func isKnownFromBefore(_ state: LogState) throws(TresorError) -> Bool {
+        guard try client.heads()[state.tresor] != nil else { return false }
+        return try isOutdated(state)
     }
 
     private func isBehind(_ chain: CardChain, _ pins: Pins) -> Bool {
@@ -126,7 +131,7 @@ package struct LogTrust: Sendable {
         } else if let pin = try client.pins()[user], !pin.isReplaced {
             compared = pin.chain
         } else {
-            guard try client.pins()[handle: chain.handle] == nil else { throw refusal(of: chain) }
+            guard try client.pins()[handle: chain.handle].isEmpty else { throw refusal(of: chain) }
             return
         }
         guard chain.extends(compared) || compared.extends(chain) else { throw .forked }

@@ -9,7 +9,7 @@ package struct Pin: Hashable, Sendable {
     package let chain: CardChain
     /// The time of the comparison, in seconds since 1970.
     package let time: UInt64
-    /// Whether another person has since been pinned under the handle. A replaced pin is found by its user id alone.
+    /// Whether another person has since been pinned in their place. A replaced pin is found by its user id alone.
     package let isReplaced: Bool
 }
 
@@ -19,7 +19,7 @@ package struct Pins: Hashable, Sendable {
 
     init() {}
 
-    /// Decodes the pins; no user id may occur twice, and no handle among the pins that are not replaced.
+    /// Decodes the pins; no user id may occur twice.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
     package init(_ bytes: [UInt8]) throws(TresorError) {
@@ -32,11 +32,7 @@ package struct Pins: Hashable, Sendable {
             let chain = try CardChain(try decoder.vector32(1...CardChain.maximumByteCount))
             pins.append(Pin(chain: chain, time: time, isReplaced: flag == 1))
         }
-        let active = pins.filter { !$0.isReplaced }
-        guard Set(pins.map(\.chain.user)).count == pins.count, Set(active.map(\.chain.handle)).count == active.count
-        else {
-            throw .altered
-        }
+        guard Set(pins.map(\.chain.user)).count == pins.count else { throw .altered }
     }
 
     package var bytes: [UInt8] {
@@ -52,19 +48,31 @@ package struct Pins: Hashable, Sendable {
 
     subscript(user: UserID) -> Pin? { pins.first { $0.chain.user == user } }
 
-    /// The person for whom this handle stands.
-    subscript(handle handle: Name) -> Pin? { pins.first { !$0.isReplaced && $0.chain.handle == handle } }
+    /// The people for whom this handle stands, the first pinned first.
+    subscript(handle handle: Name) -> [Pin] { pins.filter { !$0.isReplaced && $0.chain.handle == handle } }
+
+    /// The other people for whom the handle of a chain stands; none if it stands for its owner too.
+    func contradicting(_ chain: CardChain) -> [Pin] {
+        if self[chain.user]?.isReplaced == false { return [] }
+        return self[handle: chain.handle].filter { $0.chain.user != chain.user }
+    }
 
     /// Pins a chain.
     ///
+    /// - Parameters:
+    ///   - replacing: whether to replace other people under the handle.
+    ///   - beside: whether other people keep the handle, which then stands for all of them.
     /// - Throws: ``TresorError/forked`` for an older or a different card of a known person; ``TresorError/unverified``
-    ///   for another person under a known handle, unless `replacing`.
-    package mutating func pin(_ chain: CardChain, time: UInt64, replacing: Bool) throws(TresorError) {
+    ///   for another person under a known handle, unless `replacing` or `beside`.
+    package mutating func pin(
+        _ chain: CardChain, time: UInt64, replacing: Bool, beside: Bool
+    ) throws(TresorError) {
         if let known = self[chain.user], !chain.extends(known.chain) { throw .forked }
-        if let other = self[handle: chain.handle], other.chain.user != chain.user {
-            guard replacing else { throw .unverified }
-            pins = pins.map {
-                $0.chain.user == other.chain.user ? Pin(chain: $0.chain, time: $0.time, isReplaced: true) : $0
+        guard replacing || beside || contradicting(chain).isEmpty else { throw .unverified }
+        if replacing {
+            pins = pins.map { pin in
+                let isOther = pin.chain.user != chain.user && pin.chain.handle == chain.handle
+                return isOther ? Pin(chain: pin.chain, time: pin.time, isReplaced: true) : pin
             }
         }
         let pin = Pin(chain: chain, time: time, isReplaced: false)

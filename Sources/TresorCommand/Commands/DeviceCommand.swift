@@ -13,7 +13,8 @@ struct DeviceCommand: SurfaceCommand {
                 tresor device revoke ID… [--yes]
                 """,
             discussion: """
-                Marks this device with *. A store that keeps a deleted server share can still open the identity, \
+                Lists the devices that open the identity of this home; each home has a list of its own. This \
+                device is marked with *. A store that keeps a deleted server share can still open the identity, \
                 together with the stolen disk. If both are possible, run tresor rotate --identity.
                 """,
             classes: [.identity, .store, .write], examples: ["tresor device list", "tresor device revoke k3m9xq"])
@@ -72,7 +73,10 @@ struct DeviceCommand: SurfaceCommand {
             let found = known.filter { Base32.namedBy(id, $0.bytes) }
             guard let first = found.first else {
                 throw CommandFailure(
-                    .notFound, "there is no device \(DisplayText.name(id))", hints: ["tresor device list"])
+                    .notFound,
+                    "this home trusts no device \(DisplayText.name(id)): each home has a list of its own, and tresor "
+                        + "rotate --identity ends the devices of all",
+                    hints: known.isEmpty ? [] : ["tresor device list"])
             }
             guard found.count == 1 else {
                 throw CommandFailure.usage("\(DisplayText.name(id)) can mean several devices")

@@ -59,11 +59,16 @@ struct ImportCommand: InputsCommand {
     ) -> CommandFailure {
         let id = export.tresor.description.prefix(10)
         switch error {
+        case .notFound:
+            return CommandFailure(
+                of: error,
+                "the store does not take \(id) back, which was deleted from it; take it into another store",
+                hints: ["tresor … {--store} --store FILE"], file: input.path)
         case .noAccess where workplace.service != nil && Surroundings.current.keys.refusal == nil:
             return CommandFailure(
                 of: error,
-                "the service does not take \(id) from you: a new tresor comes from its founder, and an entry from its "
-                    + "author or a member of that time; take it into a store of your own",
+                "the service does not take \(id) from you: a new tresor comes from its founder, a deleted one from nobody, "
+                    + "and an entry from its author or a member of that time; take it into a store of your own",
                 hints: ["tresor … {--store} --store FILE"], file: input.path)
         case .altered:
             return CommandFailure(
@@ -74,7 +79,7 @@ struct ImportCommand: InputsCommand {
                 of: error,
                 "\(input.shownName) shows an older or a different history of \(id) than the store, or than this home "
                     + "has verified", hints: ["tresor check"], file: input.path)
-        case .notFound, .unsupported: return CommandFailure(error, file: input.path)
+        case .unsupported: return CommandFailure(error, file: input.path)
         default: return CommandFailure(error)
         }
     }
@@ -98,12 +103,7 @@ struct ImportCommand: InputsCommand {
                     ? "\(counts[0]), \(counts[1]) and \(counts[2]) for \(title)"
                     : "\(counts[0]), \(counts[1]), \(counts[2]) and \(packs) for \(title)")
         }
-        if let chain = state.chain(of: founder),
-            try !workplace.client.trust.memberTrustBlocking(of: founder, in: state).isVerified
-        {
-            let word = Shell.word(chain.handle, or: founder)
-            workplace.output.say("\(owner) is not verified; compare safety numbers: tresor verify \(word)")
-        }
+        try reportTrust(in: state, workplace)
         guard options.json else { return }
         var object: JSONObject = ["type": "imported"]
         if let path = input.path { object["input"] = .string(path) }
@@ -114,6 +114,24 @@ struct ImportCommand: InputsCommand {
         object["wraps"] = .unsigned(UInt64(arrival.wrapCount))
         object["packs"] = .unsigned(UInt64(arrival.blobCount))
         try workplace.output.object(object)
+    }
+
+    /// Says what a founder who is not verified needs before the tresor is believed.
+    private func reportTrust(in state: LogState, _ workplace: CommandContext) throws {
+        let (founder, id) = (state.founder, ShortID.text(of: state.tresor))
+        let trust = try workplace.client.trust.founderTrustBlocking(in: state)
+        guard !trust.isVerified, let chain = state.chain(of: founder) else { return }
+        let owner = workplace.tresors.handle(of: founder, in: state)
+        if let failure = try workplace.verifier.outdated(state, title: id) {
+            workplace.output.say(failure.message)
+        } else if try workplace.client.people.ownChain()?.user == founder {
+            // Of newer keys than this home has, every command tells.
+            guard trust == .unverified else { return }
+            workplace.output.say("\(id) bears your old keys; confirm that you made it: tresor verify --mine \(id)")
+        } else {
+            let word = Shell.word(chain.handle, or: founder)
+            workplace.output.say("\(owner) is not verified; compare safety numbers: tresor verify \(word)")
+        }
     }
 
     private static func count(_ count: Int, _ one: String, _ several: String) -> String {

@@ -54,7 +54,7 @@ struct KeygenCommand: SurfaceCommand {
         } else {
             // The service takes the copy that the kit opens with the registration.
             try await kit.give(to: session, workplace, isSent: false)
-            workplace.output.say("the service does not know you yet: register with it")
+            workplace.output.say("the service was not asked; register with it next")
             workplace.output.hint("tresor register --no-login")
         }
         try report(session, workplace)

@@ -55,6 +55,12 @@ struct ListCommand: SurfaceCommand {
             try print(apart, workplace)
             if summaries.contains(where: { !$0.isRead }) { workplace.output.say("tresor list --all reads these") }
         }
+        for summary in summaries {
+            guard let state = summary.state else { continue }
+            let title = workplace.tresors.title(of: summary)
+            guard let failure = try workplace.verifier.outdated(state, title: title) else { continue }
+            workplace.output.say(failure.message)
+        }
         if rows.isEmpty { workplace.output.say("there are no tresors here yet; tresor create NAME makes one") }
         try finish(rows)
     }

@@ -10,10 +10,12 @@ struct ShareCommand: SurfaceCommand {
             name: "share", group: .tresors, abstract: "Add people to one or more tresors.",
             usage: """
                 tresor share -t T… PERSON… [--role reader|writer|owner] [--from-now] [--until DATE]
-                         [--number DIGITS | --card FILE | --accept-unverified] [--wait[=SECONDS]] [-n]
+                         [--number DIGITS] [--card FILE [--yes]] [--accept-unverified]
+                         [--wait[=SECONDS]] [-n]
                 """,
             discussion: """
-                Shows the safety number of each unverified PERSON: compare it by telephone. Adds all PERSONs to a \
+                Shows the safety number of each unverified PERSON and of a card: compare it by telephone. \
+                --number says which one a card must have. Adds all PERSONs to a \
                 tresor, or none. With several -t, the number is compared once, and the tresors are changed one \
                 after the other. The date of --until does not revoke a key by itself: after it, check reports that \
                 it has passed, and the next act of an owner removes the person. In a tresor with approvers the people \
@@ -49,6 +51,9 @@ struct ShareCommand: SurfaceCommand {
         completion: .file())
     var card: String?
 
+    @Flag(help: "Do not ask about the card.")
+    var yes = false
+
     @Flag(help: "Add the people without comparing their safety numbers.")
     var acceptUnverified = false
 
@@ -72,8 +77,10 @@ struct ShareCommand: SurfaceCommand {
     }
 
     private func checkArguments() throws(CommandFailure) {
-        let answers = [number != nil, card != nil, acceptUnverified].filter { $0 }.count
-        guard answers <= 1 else { throw .usage("only one of --number, --card and --accept-unverified can be given") }
+        guard !acceptUnverified || (number == nil && card == nil) else {
+            throw .usage("--accept-unverified goes with neither --number nor --card")
+        }
+        guard !yes || card != nil else { throw .usage("--yes goes with --card") }
         guard people.count == 1 || (number == nil && card == nil) else {
             throw .usage("--number and --card answer for one PERSON")
         }
@@ -88,7 +95,8 @@ struct ShareCommand: SurfaceCommand {
         var found: [Candidate] = []
         for name in people {
             let person = try await workplace.people.find(
-                name, card: card, takesCard: people.count == 1 && !acceptUnverified)
+                name, card: card, takesCard: people.count == 1 && !acceptUnverified,
+                namesake: acceptUnverified ? .keepsHandle : .sharesHandle)
             guard person.trust != .me else {
                 throw CommandFailure.usage("\(DisplayText.name(name)) is you, and you are a member already")
             }

@@ -187,9 +187,9 @@ struct ShareRun {
         for (name, person) in zip(command.people, people) {
             let proof = PersonVerifier.Proof(
                 number: command.number, card: command.card, accept: command.acceptUnverified || command.dryRun,
-                refusal: refusal(name))
+                asksNobody: command.yes || command.dryRun, refusal: refusal(name))
             if try workplace.verifier.proves(person, by: proof), !command.dryRun {
-                try workplace.verifier.pin(person.chain)
+                try workplace.verifier.pin(person)
             }
         }
         guard command.number == nil, command.card == nil else { return [] }

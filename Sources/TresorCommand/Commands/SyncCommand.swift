@@ -67,7 +67,7 @@ struct SyncCommand: SurfaceCommand {
         for summary in tresors.isEmpty ? try await summaries(of: nil, [], session) : named {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
-                table.add(try await sync(summary, records, session, workplace, told: nil, &tally).cells)
+                table.add(try await sync(summary, records, session, workplace, told: nil, mayAsk: true, &tally).cells)
             } catch {
                 // Nobody named one for which they wait.
                 if error == .waiting, tresors.isEmpty { continue }
@@ -187,13 +187,23 @@ struct SyncCommand: SurfaceCommand {
     /// Syncs one tresor, and throws away what was not sent if that is wanted and confirmed. Says why nothing was sent, and
     /// prints the object of JSON, where the row is news.
     ///
-    /// - Parameter row: the row that was told of this tresor before; `nil` for none.
+    /// - Parameters:
+    ///   - row: the row that was told of this tresor before; `nil` for none.
+    ///   - mayAsk: whether to ask a person at a terminal about a clock far from the log's.
     private func sync(
         _ summary: TresorSummary, _ records: Records, _ session: Session, _ workplace: CommandContext, told row: Row?,
-        _ tally: inout Tally
+        mayAsk: Bool = false, _ tally: inout Tally
     ) async throws(TresorError) -> Row {
         let title = workplace.tresors.title(of: summary)
         var report = try await records.sync()
+        if mayAsk, report.held == .failed(.clock), workplace.invocation.hasTerminal {
+            do {
+                try await workplace.tresors.acceptClock(in: summary.tresor, title, session)
+                report = try await records.sync()
+            } catch {
+                tally.refusal = CommandFailure(error)
+            }
+        }
         await HomeRecords(of: records).keepWraps()
         if drop, report.isGone, !report.unsent.isEmpty {
             do {

@@ -10,14 +10,15 @@ struct VerifyCommand: SurfaceCommand {
         CommandPage(
             name: "verify", group: .you, abstract: "Compare a person's safety number with them, once.",
             usage: """
-                tresor verify PERSON [--number DIGITS | --card FILE] [--replace] [--yes]
+                tresor verify PERSON [--number DIGITS] [--card FILE] [--replace] [--yes]
                 tresor verify --mine T
                 """,
             discussion: """
                 Shows both safety numbers; the other person reads theirs to you, for example by telephone. --card \
-                takes a card that you received from them, and shows its safety number. --replace pins another \
-                person under a handle that was verified before. --mine confirms that you made T, a tresor that \
-                still bears your old keys, and adds your new ones.
+                takes a card that you received from them, and shows its safety number; --number then says which it \
+                has to have. Two people with one handle are verified by their user ids. --replace gives up another \
+                person who was verified under the handle, or earlier keys of this one. --mine confirms that you \
+                made T, a tresor that still bears your old keys, and adds your new ones.
                 """,
             classes: [.identity, .store, .write],
             examples: [
@@ -37,10 +38,10 @@ struct VerifyCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("A tresor that names you by your old keys.", valueName: "T"))
     var mine: String?
 
-    @Flag(help: "Replace another person under this handle.")
+    @Flag(help: "Replace another person under this handle, or their earlier keys.")
     var replace = false
 
-    @Flag(help: "Do not ask before replacing.")
+    @Flag(help: "Do not ask about the card, or before replacing.")
     var yes = false
 
     @OptionGroup var options: GlobalOptions
@@ -48,9 +49,6 @@ struct VerifyCommand: SurfaceCommand {
     func perform() async throws {
         if let mine { return try await confirm(mine) }
         guard let name = person else { throw CommandFailure.usage("name the person to verify, or --mine T") }
-        guard number == nil || card == nil else {
-            throw CommandFailure.usage("--number and --card cannot both be given")
-        }
         guard !options.batch || number != nil || card != nil else {
             throw CommandFailure.usage("--batch needs a safety number", hints: ["tresor … --number \"DIGITS\""])
         }
@@ -58,9 +56,10 @@ struct VerifyCommand: SurfaceCommand {
         let person = try await found(name, workplace)
         guard person.trust != .me else { throw CommandFailure.usage("that is you") }
         try reportLookalikes(of: person.chain, workplace)
-        if case .changed(let pinned) = person.trust { try confirmReplacing(pinned, by: person.chain, workplace) }
+        let replaced = replace ? try workplace.client.people.namesakesBlocking(of: person.chain) : []
+        if !replaced.isEmpty { try confirmReplacing(replaced, by: person.chain, workplace) }
         let proof = PersonVerifier.Proof(
-            number: number, card: card, asks: true,
+            number: number, card: card, asksNobody: yes,
             refusal: .usage(
                 "there is no terminal to compare safety numbers on", hints: ["tresor … --number \"DIGITS\""]))
         let chain = try workplace.verifier.verified(person, by: proof, replacing: replace)
@@ -71,12 +70,12 @@ struct VerifyCommand: SurfaceCommand {
             "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
             "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
         ]
-        if case .changed(let pinned) = person.trust {
-            let old = try await tresorsNaming(pinned.user, workplace)
+        if let first = replaced.first {
+            let old = try await tresorsNaming(replaced.map(\.user), workplace)
             for tresor in old {
                 workplace.output.say("tresor \(tresor.description.prefix(10)) still names the replaced person")
             }
-            object["replaced_number"] = .string(try pinned.number().grouped)
+            object["replaced_number"] = .string(try first.number().grouped)
             object["tresors_naming_replaced"] = .array(old.map { .string($0.description) })
         }
         if options.json { try workplace.output.object(object) }
@@ -87,41 +86,29 @@ struct VerifyCommand: SurfaceCommand {
         let mine = try workplace.client.people.ownChain()?.user
         for other in try workplace.client.people.lookalikes().others(like: chain.handle, of: chain.user) {
             let who = other.user == mine ? "you are" : "somebody whom you verified is"
+            let how = other.handle == chain.handle ? "the same" : "almost the same"
             let names = [other, chain].map { ShownPeople.marked($0.handle, of: $0.user) }
-            workplace.output.say("\(who) called almost the same: \(names[0]) is not \(names[1])")
+            workplace.output.say("\(who) called \(how): \(names[0]) is not \(names[1])")
         }
     }
 
     private func found(_ name: String, _ workplace: CommandContext) async throws -> Candidate {
-        let impostors = try await impostors(name, workplace)
-        if replace {
-            let people = try await workplace.client.people.lookup(name)
-            let changed = impostors + people.filter { if case .changed = $0.trust { true } else { false } }
-            if changed.count == 1 {
-                let brought = try card.map(workplace.people.readCard)
-                return Candidate(chain: changed[0].chain, trust: changed[0].trust, brought: brought)
-            }
-        } else if let meant = try meant(among: impostors, workplace), case .changed(let pinned) = meant.trust {
-            throw try PersonResolver.changed(meant.chain, from: pinned)
+        if !replace, card == nil, let other = try await impostor(name, workplace),
+            case .changed(let pinned) = other.trust
+        {
+            throw try PersonResolver.changed(
+                other.chain, from: pinned,
+                hints: [HintCompletion.replacing(name, with: ShortID.text(of: other.user)), "tresor … --replace"])
         }
-        return try await workplace.people.find(name, card: card, takesCard: true)
+        return try await workplace.people.find(
+            name, card: card, takesCard: true, namesake: replace ? .losesHandle : .sharesHandle)
     }
 
-    private func impostors(_ name: String, _ workplace: CommandContext) async throws -> [Person] {
-        guard let handle = try? Name(typed: name) else { return [] }
-        return try await workplace.client.people.impostors(of: handle)
-    }
-
-    /// The pinned person whom the given card or number would replace under a known handle.
-    private func meant(among impostors: [Person], _ workplace: CommandContext) throws -> Person? {
-        guard !impostors.isEmpty else { return nil }
-        if let card {
-            guard card != "-" else { return nil }
-            let chain = try workplace.people.readCard(card)
-            return impostors.first { $0.chain == chain }
-        }
-        guard let typed = try number.map(workplace.verifier.number) else { return nil }
-        return try impostors.first { try $0.chain.number() == typed }
+    /// The person with the given number whom the store offers under the handle of a pinned one.
+    private func impostor(_ name: String, _ workplace: CommandContext) async throws -> Person? {
+        guard let number, let handle = try? Name(typed: name) else { return nil }
+        let told = try workplace.verifier.number(number, of: DisplayText.name(name))
+        return try await workplace.client.people.impostors(of: handle).first { try $0.chain.number() == told }
     }
 
     /// Shows a tresor that bears this person's old keys, asks whether they made it, and notes it.
@@ -163,19 +150,19 @@ struct VerifyCommand: SurfaceCommand {
         }
     }
 
-    private func confirmReplacing(_ pinned: CardChain, by chain: CardChain, _ workplace: CommandContext) throws {
-        guard replace else { return }
+    private func confirmReplacing(_ pinned: [CardChain], by chain: CardChain, _ workplace: CommandContext) throws {
         let name = DisplayText.name(chain.handle.bytes)
-        workplace.output.explain("  before  \(try pinned.number().grouped)\n  now     \(try chain.number().grouped)")
+        for other in pinned { workplace.output.explain("  before  \(try other.number().grouped)") }
+        workplace.output.explain("  now     \(try chain.number().grouped)")
         try workplace.confirm("\(name) was somebody else until now. replace them?", yes: yes)
     }
 
-    /// The tresors that still name the old id, which the caller reports after a replacement.
-    private func tresorsNaming(_ old: UserID, _ workplace: CommandContext) async throws -> [TresorID] {
+    /// The tresors that still name one of the old ids, which the caller reports after a replacement.
+    private func tresorsNaming(_ old: [UserID], _ workplace: CommandContext) async throws -> [TresorID] {
         var naming: [TresorID] = []
         for tresor in try workplace.client.logs.knownBlocking() {
             let state = try? await workplace.client.logs.state(of: tresor)
-            if state?.members[old] != nil { naming.append(tresor) }
+            if let state, old.contains(where: { state.members[$0] != nil }) { naming.append(tresor) }
         }
         return naming
     }

@@ -57,7 +57,7 @@ struct FileRefusal {
                 of: error, "\(input.shownName) is in \(title) (owned by \(handle)), which you can no longer read",
                 hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
         }
-        return await failure(error, in: state)
+        return await failure(error, header, in: state)
     }
 
     /// Explains a store that shows less of the log than the file names: an old copy, or a forged file.
@@ -66,11 +66,17 @@ struct FileRefusal {
         let name = session.tresors.knownNameBlocking(of: header.tresor).map { DisplayText.name($0.bytes) }
         let title = name ?? String(header.tresor.description.prefix(10))
         let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"
+        let owner = state.map(workplace.tresors.owner)
+        var hints: [String] = []
+        if let state, let owner, owner != session.identity.user, workplace.service == nil {
+            let name = workplace.tresors.handle(of: owner, in: state)
+            hints = ["ask \(name) to run: tresor export -t \(ShortID.text(of: header.tresor))"]
+        }
         return CommandFailure(
             .store(.behind),
             "the store has \(shown) of \(title), \(input.shownName) needs entry \(header.head.sequence): "
-                + "the store is behind, or the file is not genuine",
-            hints: ["tresor … {--store} --store FILE"], file: input.path)
+                + "the store is behind, or the file is damaged or not genuine",
+            hints: hints, file: input.path)
     }
 
     /// Names the members who would gain access to a resealed file.
@@ -93,12 +99,12 @@ struct FileRefusal {
         return CommandFailure(
             .notFound,
             "\(input.shownName) is in the tresor \(tresor.description.prefix(10)), "
-                + "which the store at \(DisplayText.quoted(path)) does not have",
+                + "which the store at \(DisplayText.quoted(path)) does not have, or the file is damaged",
             hints: ["tresor … {--store} --store FILE"], file: input.path)
     }
 
     /// Why a member cannot have a file, as far as it can be told.
-    private func failure(_ error: TresorError, in state: LogState) async -> CommandFailure {
+    private func failure(_ error: TresorError, _ header: FileHeader, in state: LogState) async -> CommandFailure {
         let user = session.identity.user
         let name = session.tresors.knownNameBlocking(of: state.tresor)
         let title = name.map { DisplayText.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
@@ -126,10 +132,18 @@ struct FileRefusal {
                 of: error, "the store has lost your key to \(title); another member can restore it",
                 hints: ["ask \(owner) to run: tresor check --repair -t \(word)"], file: input.path)
         }
-        let author =
-            requiresCurrent ? "its author may no longer write in \(title)" : "its author was not allowed to write it"
-        return CommandFailure(
-            of: error, "\(input.shownName) was sealed before you were added, or \(author)", file: input.path)
+        let reason: String
+        if !(1...state.epoch).contains(header.epoch) {
+            reason = "names key \(header.epoch) of \(title), which there is not: it is damaged, or not genuine"
+        } else if let member = state.members[user], case .from(let first) = member.history, header.epoch < first {
+            reason = "was sealed before you were added, or is damaged"
+        } else {
+            reason =
+                requiresCurrent
+                ? "is by somebody who may no longer write in \(title)"
+                : "is by somebody who was not allowed to write it, or under a key that you do not have"
+        }
+        return CommandFailure(of: error, "\(input.shownName) \(reason)", file: input.path)
     }
 
     /// The messages that need no identity.

@@ -147,10 +147,11 @@ struct FindingReport {
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting: "waits: nobody has approved them yet"
         case .rotateFirst: "rekey pending: the next writer changes the key first"
-        case .ownerNotVerified: "its owner is not verified"
+        case .ownerNotVerified: "its owner is not verified, or has newer keys than this log, and you compared them"
         case .renewed: "has new keys; compare safety numbers again"
         case .olderCard:
             "the store shows an older card than the one you compared; the card you compared is used"
+        case .anotherCard: "the store also offers another card under this handle; the person you verified is used"
         case .clockBehind: "its newest entry is dated later than this machine's clock"
         case .withheldEpoch(let epoch, let author, let reached, let count):
             "key \(epoch), begun by \(name(author)), reaches \(reached) of \(count) members; "

@@ -12,6 +12,25 @@ struct Candidate: Sendable {
     var brought: CardChain?
 }
 
+/// The fate of a pinned person whose handle the person meant has too.
+enum Namesake: Sendable {
+    /// The pinned person keeps the handle; the other one is refused.
+    case keepsHandle
+    /// The pinned person shares the handle with somebody who is named by their user id.
+    case sharesHandle
+    /// The pinned person loses the handle.
+    case losesHandle
+
+    /// Whether a text may mean this person, who has the handle of a pinned one.
+    fileprivate func allows(_ chain: CardChain, typed text: String) -> Bool {
+        switch self {
+        case .keepsHandle: false
+        case .sharesHandle: (try? Name(typed: text)) != chain.handle
+        case .losesHandle: true
+        }
+    }
+}
+
 /// Finds the people named on the command line, among pinned people and the cards the store offers.
 struct PersonResolver: Sendable {
     let invocation: Invocation
@@ -24,17 +43,17 @@ struct PersonResolver: Sendable {
     /// - Parameter card: a file with a card brought by hand. It counts if the store does not have the card, or
     ///   shows an older generation.
     /// - Parameter takesCard: whether the command can take the option `--card` for this person.
-    func find(_ text: String, card: String? = nil, takesCard: Bool = false) async throws -> Candidate {
-        var people: [Candidate]
-        do throws(TresorError) {
-            people = try await client.people.lookup(text).map { Candidate(chain: $0.chain, trust: $0.trust) }
-        } catch {
-            guard let words = Self.words(for: error) else { throw CommandFailure(error) }
-            throw CommandFailure(of: error, "the card of \(DisplayText.name(text)) is \(words)")
-        }
-        if let card { try bring(try readCard(card), for: text, among: &people) }
+    /// - Parameter namesake: the fate of a pinned person whose handle they have.
+    func find(
+        _ text: String, card: String? = nil, takesCard: Bool = false, namesake: Namesake = .keepsHandle
+    ) async throws -> Candidate {
+        var people = try await candidates(text, namesake)
+        if let card { people = [try await bring(card, for: text, namesake, among: people)] }
         for person in people {
-            if case .changed(let pinned) = person.trust { throw try Self.changed(person.chain, from: pinned) }
+            guard case .changed(let pinned) = person.trust, !namesake.allows(person.chain, typed: text) else {
+                continue
+            }
+            throw try Self.changed(person.chain, from: pinned)
         }
         guard let first = people.first else { throw try nobody(text, takesCard: takesCard) }
         guard people.count == 1 else {
@@ -48,6 +67,21 @@ struct PersonResolver: Sendable {
         }
         try await reportImpostors(of: first)
         return first
+    }
+
+    private func candidates(_ text: String, _ namesake: Namesake) async throws -> [Candidate] {
+        do throws(TresorError) {
+            var people = try await client.people.lookup(text)
+            if namesake == .losesHandle {
+                var others = people.filter { if case .changed = $0.trust { true } else { false } }
+                if let handle = try? Name(typed: text) { others += try await client.people.impostors(of: handle) }
+                if !others.isEmpty { people = others }
+            }
+            return people.map { Candidate(chain: $0.chain, trust: $0.trust) }
+        } catch {
+            guard let words = Self.words(for: error) else { throw CommandFailure(error) }
+            throw CommandFailure(of: error, "the card of \(DisplayText.name(text)) is \(words)")
+        }
     }
 
     /// Finds the people who are to approve, and has their safety numbers compared.
@@ -71,9 +105,8 @@ struct PersonResolver: Sendable {
 
     /// Reports another card under a pinned handle; the pinned person is used.
     private func reportImpostors(of person: Candidate) async throws {
-        guard let others = try? await client.people.impostors(of: person.chain.handle), let other = others.first else {
-            return
-        }
+        if case .changed = person.trust { return }
+        guard let other = try? await client.people.impostors(of: person.chain.handle).first else { return }
         let card = "\(DisplayText.name(person.chain.handle.bytes)), \(try other.chain.number().grouped)"
         invocation.output.say("the store also offers another card for \(card); the person you verified is used")
     }
@@ -95,18 +128,21 @@ struct PersonResolver: Sendable {
         return CommandFailure(
             .notFound, "no card for \(DisplayText.quoted(text)) in \(store)",
             hints: hints + [
-                takesCard ? "tresor … {--number} --card FILE" : "tresor verify \(Shell.word(text)) --card FILE"
+                takesCard ? "tresor … --card FILE" : "tresor verify \(Shell.word(text)) --card FILE"
             ])
     }
 
     /// The failure when the store offers another person in place of a pinned one.
-    static func changed(_ offered: CardChain, from pinned: CardChain) throws -> CommandFailure {
+    static func changed(
+        _ offered: CardChain, from pinned: CardChain, hints: [String]? = nil
+    ) throws -> CommandFailure {
         let name = DisplayText.name(offered.handle.bytes)
+        let id = ShortID.text(of: offered.user)
         return CommandFailure(
             .unverified,
             "the store offers another person under the handle \(name): "
                 + "safety number \(try offered.number().grouped), verified before: \(try pinned.number().grouped)",
-            hints: ["tresor verify \(ShortID.text(of: offered.user)) --replace"])
+            hints: hints ?? ["tresor verify \(id)", "tresor verify \(id) --replace"])
     }
 
     /// The failure for a person whose newest keys have not been compared.
@@ -136,25 +172,54 @@ struct PersonResolver: Sendable {
         }.compactMap { state.chain(of: $0) }
     }
 
-    /// A card that was brought by hand, binary or armoured.
-    func readCard(_ path: String) throws -> CardChain {
+    /// Reads a card that was brought by hand, binary or armoured, and compares it with the store and the pins (SPEC
+    /// §7.5). A card that extends what they show replaces it.
+    ///
+    /// - Parameter people: the people whom the text means without the card.
+    /// - Throws: 10 or 16 for the card of somebody else than the text means.
+    private func bring(
+        _ path: String, for text: String, _ namesake: Namesake, among people: [Candidate]
+    ) async throws -> Candidate {
         try invocation.refuseStore(path)
-        return try CardFile.read(try InputFile(path, standardInput: invocation.standardInput))
+        let card = try CardFile.read(try InputFile(path, standardInput: invocation.standardInput))
+        var known = people.first { $0.chain.user == card.user }
+        if known == nil {
+            let isNamed = (try? Name(typed: text)) == card.handle
+            guard isNamed || Base32.namedBy(text, card.user.digest.bytes), people.isEmpty || namesake == .losesHandle
+            else { throw Self.another(card, in: path, than: text, people.first) }
+            known = try await offered(card.user)
+        }
+        guard let known, known.trust == .me || !card.extends(known.chain) else {
+            return Candidate(chain: card, trust: try client.people.trustBlocking(in: card), brought: card)
+        }
+        return Candidate(chain: known.chain, trust: known.trust, brought: card)
     }
 
-    /// Compares a card that was brought by hand with the store and the pins (SPEC §7.5). A card that extends what they
-    /// show replaces it.
-    private func bring(_ card: CardChain, for text: String, among people: inout [Candidate]) throws {
-        guard let known = people.first, people.count == 1 else {
-            let isMeant = (try? Name(typed: text)) == card.handle || Base32.namedBy(text, card.user.digest.bytes)
-            guard people.isEmpty, isMeant else { return }
-            people = [Candidate(chain: card, trust: try client.people.trustBlocking(in: card), brought: card)]
-            return
+    private func offered(_ user: UserID) async throws -> Candidate? {
+        do throws(TresorError) {
+            let person = try await client.people.person(user)
+            return Candidate(chain: person.chain, trust: person.trust)
+        } catch {
+            guard error == .notFound else { throw error }
+            return nil
         }
-        if known.chain.user == card.user, card.extends(known.chain), known.trust != .me {
-            people = [Candidate(chain: card, trust: try client.people.trustBlocking(in: card), brought: card)]
+    }
+
+    /// The failure for the card of somebody else than a text means. The hint names them by their user id.
+    private static func another(
+        _ card: CardChain, in path: String, than text: String, _ meant: Candidate?
+    ) -> CommandFailure {
+        let (file, name) = (DisplayText.quoted(path), DisplayText.name(card.handle.bytes))
+        let id = ShortID.text(of: card.user, unlike: text)
+        let message: String
+        if let meant, meant.chain.handle == card.handle {
+            let standing = meant.trust.isVerified ? "whom you verified" : "whom the store offers"
+            message = "the card in \(file) is of another \(name), \(id), than the one \(standing)"
         } else {
-            people[0].brought = card
+            message = "the card in \(file) is of \(name), \(id), and not of \(DisplayText.name(text))"
         }
+        return CommandFailure(
+            meant == nil ? .notFound : .unverified, message,
+            hints: ["did you mean: \(HintCompletion.replacing(text, with: id))"])
     }
 }

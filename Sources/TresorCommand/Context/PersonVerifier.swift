@@ -27,13 +27,21 @@ struct PersonVerifier: Sendable {
         return "THE SAFETY NUMBER OF \(name) HAS CHANGED: new keys since \(made); \(old)"
     }
 
+    /// The warning that another person, who keeps the handle, was compared before; `nil` where nobody was.
+    private func namesake(_ person: Candidate) throws -> String? {
+        guard case .changed(let pinned) = person.trust else { return nil }
+        let name = DisplayText.name(pinned.handle.bytes)
+        return "YOU VERIFIED ANOTHER \(name) BEFORE: \(ShortID.text(of: pinned.user)), safety number "
+            + "\(try pinned.number().grouped); both keep the handle, and their user ids tell them apart"
+    }
+
     /// How a person's identity is proved on this occasion.
     struct Proof {
         var number: String?
         var card: String?
         var accept = false
-        /// Whether to ask a person at the terminal about a card that was brought by hand.
-        var asks = false
+        /// Whether nobody is asked about a card that was brought by hand.
+        var asksNobody = false
         /// The answer of `--batch` when nobody can be asked.
         var refusal: CommandFailure
     }
@@ -42,47 +50,74 @@ struct PersonVerifier: Sendable {
     ///
     /// - Returns: the very chain that was compared.
     func verified(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> CardChain {
-        if try proves(person, by: proof, replacing: replacing) { try pin(person.chain, replacing: replacing) }
+        if try proves(person, by: proof, replacing: replacing) { try pin(person, replacing: replacing) }
         return person.chain
     }
 
     /// Compares a person's number, or asks for it.
     ///
+    /// - Parameter replacing: whether what was compared before is given up: another person's handle, or earlier keys.
     /// - Returns: whether it was compared now; `false` for a person who is verified already.
     /// - Throws: 16 when it differs, or when nobody can be asked.
     func proves(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> Bool {
         let chain = person.chain
-        let name = name(of: chain)
+        let warnings = [try changeOfNumber(chain), replacing ? nil : try namesake(person)].compactMap(\.self)
         if let typed = proof.number {
-            if let change = try changeOfNumber(chain) { output.say(change) }
-            guard try number(typed) == chain.number() else {
-                throw CommandFailure(
-                    .unverified, "the safety number of \(name) differs: the store offers \(try chain.number().grouped)")
-            }
-        } else if let card = proof.card {
-            guard person.brought == chain else { throw Self.otherCard(card, of: person) }
-            try show(chain, asking: proof.asks)
-        } else {
-            if person.trust.isVerified, !replacing { return false }
-            if proof.accept { return false }
-            try compare(chain, otherwise: proof.refusal)
+            warnings.forEach(output.say)
+            try compare(typed, with: person, by: proof)
         }
+        if let card = proof.card {
+            guard person.brought == chain else { throw Self.otherCard(card, of: person) }
+            if proof.number == nil { try show(person, warnings, proof, replacing: replacing) }
+        }
+        guard proof.number == nil, proof.card == nil else { return true }
+        if person.trust.isVerified, !replacing { return false }
+        if proof.accept { return false }
+        try compare(chain, warnings, otherwise: proof.refusal)
         return true
     }
 
-    func pin(_ chain: CardChain, replacing: Bool = false) throws {
-        guard chain.user != (try client.people.ownChain()?.user) else { return }
-        try client.people.pinBlocking(chain, replacing: replacing)
-        output.say("\(name(of: chain)) is verified")
+    /// Pins a person whose number was compared. Another person under the handle keeps it unless they are replaced.
+    func pin(_ person: Candidate, replacing: Bool = false) throws {
+        guard person.chain.user != (try client.people.ownChain()?.user) else { return }
+        let isNamesake = if case .changed = person.trust { !replacing } else { false }
+        try client.people.pinBlocking(person.chain, replacing: replacing, beside: isNamesake)
+        output.say("\(name(of: person.chain)) is verified")
     }
 
     /// 30 digits as they were typed.
-    func number(_ typed: String) throws(CommandFailure) -> SafetyNumber {
+    ///
+    /// - Parameter name: the person whose number they are, fit to be shown.
+    func number(_ typed: String, of name: String) throws(CommandFailure) -> SafetyNumber {
         do {
             return try SafetyNumber(typed: typed)
         } catch {
-            throw .usage("a safety number has 30 digits", hints: ["tresor card --number"])
+            throw .usage("a safety number has 30 digits", hints: [Self.theirNumber(name)])
         }
+    }
+
+    private static func theirNumber(_ name: String) -> String { "ask \(name) to run: tresor card --number" }
+
+    /// Compares a typed number with the card that was brought, or with the one that the store offers.
+    private func compare(_ typed: String, with person: Candidate, by proof: Proof) throws {
+        let chain = person.brought ?? person.chain
+        let name = name(of: chain)
+        let told = try number(typed, of: name)
+        if try chain.number() == told { return }
+        guard try client.people.ownChain()?.number() != told else {
+            throw CommandFailure(
+                .unverified, "the safety number of \(name) differs: that is your own, and they read theirs to you",
+                hints: [Self.theirNumber(name)])
+        }
+        let shown = try chain.number().grouped
+        guard let card = proof.card else {
+            throw CommandFailure(
+                .unverified,
+                "the safety number of \(name) differs: the store offers \(shown), and may not have their newest card",
+                hints: ["tresor … --card FILE"])
+        }
+        throw CommandFailure(
+            .unverified, "the safety number of \(name) differs: the card in \(DisplayText.quoted(card)) has \(shown)")
     }
 
     private static func otherCard(_ path: String, of person: Candidate) -> CommandFailure {
@@ -95,30 +130,36 @@ struct PersonVerifier: Sendable {
                 : "the card in \(DisplayText.quoted(path)) is not the one the store offers for \(name)")
     }
 
-    /// Shows the number that a card brought by hand is about to be pinned with.
-    private func show(_ chain: CardChain, asking: Bool) throws {
+    /// Shows the number that a card brought by hand is about to be pinned with, and asks unless it is pinned already.
+    /// Where nobody is asked, a card alone gives up nothing that was compared before.
+    private func show(_ person: Candidate, _ warnings: [String], _ proof: Proof, replacing: Bool) throws {
+        let chain = person.chain
         let name = name(of: chain)
-        let change = try changeOfNumber(chain)
-        guard asking, invocation.hasTerminal else {
-            if let change { output.say(change) }
+        guard !proof.asksNobody, !person.trust.isVerified, invocation.hasTerminal else {
+            warnings.forEach(output.say)
+            guard warnings.isEmpty || replacing else {
+                throw CommandFailure(
+                    .unverified, "a card alone, without its safety number, does not change what you verified before",
+                    hints: ["tresor … --number \"DIGITS\""])
+            }
             return output.say("the safety number of \(name) in this card: \(try chain.number().grouped)")
         }
         let terminal = try invocation.person(or: .usage("there is no terminal to ask at"))
-        try terminal.show((change.map { $0 + "\n" } ?? "") + "  \(name)  \(try chain.number().grouped)\n")
+        try terminal.show(warnings.map { $0 + "\n" }.joined() + "  \(name)  \(try chain.number().grouped)\n")
         guard try terminal.confirms("is this the safety number of \(name)?") else {
             throw CommandFailure(.unverified, "\(name) is not verified; nothing was changed")
         }
     }
 
     /// Shows both numbers, one above the other, and asks.
-    private func compare(_ chain: CardChain, otherwise refusal: CommandFailure) throws {
+    private func compare(_ chain: CardChain, _ warnings: [String], otherwise refusal: CommandFailure) throws {
         let terminal = try invocation.person(or: refusal)
         let name = name(of: chain)
         let width = max(name.count, 3)
         func row(_ label: String, _ number: SafetyNumber) -> String {
             "  \(label)\(String(repeating: " ", count: width - label.count))  \(number.grouped)\n"
         }
-        var text = try changeOfNumber(chain).map { $0 + "\n" } ?? ""
+        var text = warnings.map { $0 + "\n" }.joined()
         if let mine = try client.people.ownChain() { text += row("you", try mine.number()) }
         text += row(name, try chain.number())
         try terminal.show(text)
@@ -143,6 +184,11 @@ struct PersonVerifier: Sendable {
             if case .renewed = trust { throw OldKeys.failure }
             throw TresorResolver.madeWithOldKeys(state.tresor, hint: hint)
         }
+        let title = session.tresors.knownNameBlocking(of: state.tresor).map { DisplayText.name($0.bytes) }
+        if var failure = try outdated(state, title: title ?? ShortID.text(of: state.tresor)) {
+            if !hint.isEmpty { failure.hints.append(hint) }
+            throw failure
+        }
         if try client.trust.isUnproved(state) {
             throw CommandFailure(
                 .unverified,
@@ -155,5 +201,21 @@ struct PersonVerifier: Sendable {
                 !$0.isEmpty
             })
         _ = try verified(Candidate(chain: chain, trust: trust), by: Proof(refusal: refusal))
+    }
+    /// The failure for a log that is older here than its founder's keys that were compared. `nil` for any other log, and
+    /// for an owner, whose next act adds these keys.
+    func outdated(_ state: LogState, title: String) throws -> CommandFailure? {
+        guard try client.trust.isOutdated(state) else { return nil }
+        let role = try client.people.ownChain().flatMap { state.members[$0.user]?.role }
+        if role == .owner, try client.trust.isKnownFromBefore(state) { return nil }
+        let tresors = TresorResolver(invocation: invocation, client: client)
+        let founder = tresors.handle(of: state.founder, in: state)
+        let owner = tresors.handle(of: tresors.owner(of: state), in: state)
+        let (verb, remedy) =
+            client.isDistant ? ("check --repair", "an owner adds them") : ("export", "import a new export of it")
+        return CommandFailure(
+            .unverified,
+            "the log of \(title) here does not have the new keys of \(founder), which you compared: \(remedy)",
+            hints: ["ask \(owner) to run: tresor \(verb) -t \(ShortID.text(of: state.tresor))"])
     }
 }

@@ -141,7 +141,8 @@ struct TresorResolver: Sendable {
         }
     }
 
-    /// Asks whether to continue under this clock; dates then stay, for the rest of this run.
+    /// Asks whether this clock is right; dates then stay, for the rest of this run. The first entry that an owner makes in
+    /// it lets the log support the clock (SPEC §9.7).
     ///
     /// - Throws: 1 without a person, and when they say anything but yes.
     func acceptClock(in tresor: TresorID, _ title: String, _ session: Session) async throws {
@@ -178,18 +179,23 @@ struct TresorResolver: Sendable {
     ///
     /// - Throws: 1 without a person, and when they say anything but yes.
     private func confirmClock(_ state: LogState, _ title: String) throws {
-        let ended = state.members.filter { $0.value.notAfter.map { now > $0 } ?? false }.keys.sorted()
+        let ended = state.members.merging(state.waiting) { member, _ in member }
+            .filter { $0.value.notAfter.map { now > $0 } ?? false }.keys.sorted()
         let names = ended.map { handle(of: $0, in: state) }.joined(separator: ", ")
         let clock = Timestamp(seconds: now).date
         let newest = Timestamp(seconds: state.ownerTime).date
         let refusal = CommandFailure(
             .failed(.clock),
-            "this clock says \(clock), too far from the newest entry of an owner of \(title), \(newest); set it, or run "
-                + "this at a terminal, which asks",
+            "this clock says \(clock), too far from the newest entry of an owner of \(title), \(newest): set it; if it is "
+                + "right, run at a terminal, which asks: tresor rotate -t \(ShortID.text(of: state.tresor))",
             hints: ["tresor check"])
         let terminal = try invocation.person(or: refusal)
-        output.say("the last day of \(names) has passed by this clock, \(clock); the log of \(title) ends in \(newest)")
-        guard try terminal.confirms("continue, and keep the access of \(names)?") else {
+        output.say(
+            "the last day of \(names) has passed by this clock, \(clock); the newest entry of an owner of \(title) is of "
+                + newest)
+        output.say(
+            "with yes, this command removes nobody by date; what it writes into the log lets the next command do so")
+        guard try terminal.confirms("is this clock right?") else {
             throw CommandFailure(.failed(.clock), "nothing was changed")
         }
     }

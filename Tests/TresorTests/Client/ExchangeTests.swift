@@ -93,6 +93,17 @@ import TresorStore
         #expect(house.evidenceCount == 0)
     }
 
+    /// A store keeps the id of a tresor that was deleted from it.
+    @Test func whatWasDeletedFromAStoreDoesNotComeBack() async throws {
+        let export = try await exported()
+        let store = MemoryStore()
+        let before = world.session(of: house, home: MemoryHome(), seeing: store)
+        _ = try await before.client.exchange.take(export)
+        await store.deleteTresor(tresor)
+        let after = world.session(of: house, home: MemoryHome(), seeing: store)
+        #expect(await failure { _ = try await after.client.exchange.take(export) } == .notFound)
+    }
+
     @Test func anImportThatBreaksOffIsResumed() async throws {
         try await anna.tresors.perform(.rotate, on: tresor)
         let export = try await exported()

@@ -62,6 +62,36 @@ import TresorStore
         #expect(await share(house.identity.chain) == .unverified)
     }
 
+    /// The handle of two people who were both compared means either, and of neither does it mean somebody else.
+    @Test func A44_twoPeopleOfOneHandleArePinnedSideBySide() async throws {
+        let people = anna.client.people
+        try people.pinBlocking(house.identity.chain)
+        try people.pinBlocking(mallory.chain, beside: true)
+        for chain in [house.identity.chain, mallory.chain] {
+            #expect(try people.trustBlocking(in: chain) == .verified)
+            #expect(await share(chain) == nil)
+            #expect(try people.lookalikes().others(like: chain.handle, of: chain.user).count == 1)
+        }
+        #expect(try await people.lookup("house").map(\.chain) == [house.identity.chain, mallory.chain])
+        #expect(try await people.impostors(of: Name(typed: "house")).isEmpty)
+        let remarks = try await anna.client.audit.check().map(\.remark)
+        #expect(!remarks.contains(.failed(.unverified)) && !remarks.contains(.anotherCard))
+        // New keys of one of them leave the other alone; a third person is a stranger to both.
+        try people.pinBlocking(try mallory.renewCard(time: 5).identity.chain)
+        #expect(try people.trustBlocking(in: house.identity.chain) == .verified)
+        #expect(try people.trustBlocking(in: identity("house").chain) == .changed(from: house.identity.chain))
+        #expect(error { try people.pinBlocking(identity("house").chain) } == .unverified)
+        try people.pinBlocking(house.identity.chain, replacing: true)
+        #expect(try people.trustBlocking(in: mallory.chain) == .changed(from: house.identity.chain))
+    }
+
+    @Test func A44_aCardThatIsOfferedBesideAPinnedPersonIsAWarning() async throws {
+        try anna.client.people.pinBlocking(house.identity.chain)
+        evil.invent(mallory.chain.bytes)
+        let finding = try await anna.client.audit.check().first { $0.subject == .person(house.identity.user) }
+        #expect(finding?.remark == .anotherCard && finding?.level == .warn)
+    }
+
     @Test func A44_aTresorOfThePersonBehindAKnownHandleDoesNotOpen() async throws {
         let evilHouse = try await World().settle(mallory)
         try evilHouse.client.people.pinBlocking(anna.identity.chain)

@@ -226,7 +226,7 @@ extension CommandSuite {
             stage.tell(lie)
             stage.evil.frozen(count)
             let behind = try await stage.expect(18, as: "house", "decrypt", "@new.tresor")
-            #expect(behind.error.contains("the store is behind, or the file is not genuine"))
+            #expect(behind.error.contains("the store is behind, or the file is damaged or not genuine"))
             #expect(try await stage.expect(0, as: "house", "decrypt", "@old.tresor").text == "plan")
             stage.evil.behave()
             try await stage.expect(0, as: "house", "decrypt", "@new.tresor")

@@ -100,6 +100,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case pinnedFirst
     /// That a number differs from the one that was compared.
     case changedNumber
+    /// That a card alone changes nothing that was compared.
+    case cardAlone
 
     // Log.
 

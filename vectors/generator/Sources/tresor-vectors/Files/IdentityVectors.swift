@@ -227,8 +227,10 @@ struct IdentityVectors: TestWriter {
         refuse("another person under a pinned handle", "ChangedPerson", "unverified", ["chain": impostor.chain])
         refuse("a pin that was replaced", "ChangedPerson", "unverified", ["pins": pins(pin(Cast.gwen, replaced: true))])
         refuse("two pins of one person", "NonCanonical", "altered", ["pins": pins(pin(Cast.gwen), pin(Cast.gwen))])
-        refuse(
-            "two active pins of one handle", "NonCanonical", "altered", ["pins": pins(pin(Cast.gwen), pin(impostor))])
+        valid(
+            "two people under one handle, both pinned", ["EdgeCase"],
+            in: ["pins": pins(pin(Cast.gwen), pin(impostor)), "chain": impostor.chain],
+            out: ["trust": ascii("verified")])
     }
 }
 

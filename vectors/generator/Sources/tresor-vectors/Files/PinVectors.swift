@@ -129,6 +129,18 @@ struct PinVectors: TestWriter {
         invalid(
             "another card of a pinned generation", "GenerationForked", "forked", base: renewed,
             in: ["pins": Self.pins(Self.pin(Cast.gwen.renewed("gwen again", time: 1_767_400_001)))])
+        let both = Self.pins(Self.pin(Cast.gwen), Self.pin(impostor))
+        _ = give(
+            "beside another person, who keeps the handle", "ChangedPerson",
+            input(Self.pins(Self.pin(Cast.gwen)), impostor).with("beside", [1]),
+            Self.pins(Self.pin(Cast.gwen), Self.pin(impostor, time: now)))
+        _ = give(
+            "a longer chain of one of two people under the handle", "EdgeCase", input(both, Cast.gwenRenewed),
+            Self.pins(Self.pin(Cast.gwenRenewed, time: now), Self.pin(impostor)))
+        _ = give(
+            "one of two people under the handle, who takes the other's place", "EdgeCase",
+            input(both, impostor, replacing: true),
+            Self.pins(Self.pin(Cast.gwen, replaced: true), Self.pin(impostor, time: now)))
     }
 
     func addLastGeneration() {

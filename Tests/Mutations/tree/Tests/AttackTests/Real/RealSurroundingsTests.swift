@@ -134,5 +134,15 @@ extension RealAttackTests {
                 #expect(ending.errorText.contains("HAS CHANGED") == (mutation == nil), "\(ending.errorText)")
             }
         }
+
+        @Test func A221_aCardAloneChangesWhatWasCompared() throws {
+            let stage = try Stage("anna", "third")
+            let number = try stage.number(of: "third")
+            try stage.expect(as: "anna", ["verify", "third", "--number", number])
+            try stage.expect(as: "third", ["rotate", "--identity", "--no-kit", "--yes"])
+            try stage.expect(as: "third", ["card", "-o", "third.card"])
+            try stage.expectReal(
+                16, without: .cardAlone, as: "anna", ["verify", "third", "--card", "third.card", "--yes"])
+        }
     }
 }
