@@ -47,7 +47,12 @@ struct CommandContext: Sendable {
             }
             let context = CommandContext(
                 invocation: invocation, store: store, named: StoreName(Array(Paths.absolute(path).utf8)))
-            Surroundings.current.storeDoubt.note(in: invocation.output) { await context.storeDoubt() }
+            let output = invocation.output
+            let say: @Sendable (String, String) -> Void = { words, wayOut in
+                output.say(words)
+                output.hint(wayOut)
+            }
+            Surroundings.current.storeDoubt.note(saying: say) { await context.storeDoubt() }
             return context
         } catch {
             if case .store = error { throw StoreFault.failure(for: error, at: path) }

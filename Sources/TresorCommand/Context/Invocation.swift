@@ -62,7 +62,9 @@ struct Invocation: Sendable {
                 obstacle.note(noted)
             }, transfer: { transfers.update($0) }, mayBeDone: { obstacle.note(mayBeDone: $0) },
             areKeysTaken: { keys.note(areTaken: $0) },
-            notice: { [output] notice in notices.take(notice, from: place, telling: output) })
+            notice: { [output] notice in
+                notices.take(notice, from: place, say: { output.say($0) }, hint: { output.hint($0) })
+            })
     }
 
     /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.

@@ -28,11 +28,14 @@ final class ServiceNotices: Sendable {
     ///
     /// - Parameters:
     ///   - place: the address of the service, fit to be shown.
-    ///   - output: shows the person a line.
-    func take(_ notice: ServiceNotice, from place: String, telling output: Output) {
+    ///   - say: shows the person a line.
+    ///   - hint: shows the person a command.
+    func take(
+        _ notice: ServiceNotice, from place: String, say: (String) -> Void, hint: (String) -> Void
+    ) {
         switch notice {
         case .clockOff(let own, let service):
-            output.say("\(Self.clocks(own, service, place)); requests are dated by the service: set this clock")
+            say("\(Self.clocks(own, service, place)); requests are dated by the service: set this clock")
         case .clockFarOff(let own, let service):
             note(
                 .failed(.serviceClock),
@@ -46,8 +49,8 @@ final class ServiceNotices: Sendable {
                 hints: ["tresor register --no-login --replace"])
         case .deviceUnknown:
             guard tellsDevice() else { return }
-            output.say("this device is no longer trusted: \(DeviceFault.unknown)")
-            output.hint(DeviceFault.wayOut)
+            say("this device is no longer trusted: \(DeviceFault.unknown)")
+            hint(DeviceFault.wayOut)
         }
     }
 

@@ -16,15 +16,13 @@ final class StoreDoubt: Sendable {
     private let look = Mutex(Look())
 
     /// - Parameters:
+    ///   - say: tells it in a run that prints no failure, with the way out.
     ///   - words: says why the store may be another one; `nil` if nothing speaks for it.
-    ///   - output: where a run tells it that prints no failure.
-    func note(in output: Output, _ words: @escaping @Sendable () async -> String?) {
-        look.withLock {
-            $0 = Look(words: words) {
-                output.say($0)
-                output.hint(Self.wayOut)
-            }
-        }
+    func note(
+        saying say: @escaping @Sendable (String, _ wayOut: String) -> Void,
+        _ words: @escaping @Sendable () async -> String?
+    ) {
+        look.withLock { $0 = Look(words: words) { say($0, Self.wayOut) } }
     }
 
     /// After this, nothing more is said: the command has said it.
