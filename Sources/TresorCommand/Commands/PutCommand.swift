@@ -212,17 +212,18 @@ struct PutCommand: InputsCommand {
 
     /// Sends the change. If that fails, the message says that the change stays.
     private func send(_ records: Records, _ title: String) async throws -> SyncReport {
-        let held: CommandFailure
+        var synced: SyncReport?
+        let held: TresorError
         do throws(TresorError) {
             let report = try await records.sync()
             guard let error = report.held else { return report }
-            held = CommandFailure(sending: report, error)
+            (synced, held) = (report, error)
         } catch {
-            held = CommandFailure(error)
+            held = error
         }
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
-        throw stays(held, title)
+        throw stays(synced.map { CommandFailure(sending: $0, held) } ?? CommandFailure(held), title)
     }
 
     private func stays(_ failure: CommandFailure, _ title: String) -> CommandFailure {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 import Testing
 import TresorCore
 import TresorCrypto
@@ -95,6 +96,7 @@ import TresorTesting
         let handler = FullHandler(base: try OpenHandler(MemoryStore(), clock: clock.read))
         let stage = try CommandStage(before: handler, clock: clock)
         try await stage.settle(try Identity.make(handle: Name(typed: "anna"), time: clock.now))
+        handler.fill()
         let told = try await stage.failure(18, as: "anna", "list")
         #expect(told.contains("this device does not open the identity now: the store at "), "\(told)")
         #expect(told.contains("--password-file FILE") && !told.contains("tresor remember"), "\(told)")
@@ -129,11 +131,17 @@ import TresorTesting
 }
 
 /// A service that has no room to note that it handed out a server share.
-private struct FullHandler: ServiceHandler {
+private final class FullHandler: ServiceHandler {
     let base: OpenHandler
+    private let isFull = Mutex(false)
+
+    init(base: OpenHandler) { self.base = base }
+
+    func fill() { isFull.withLock { $0 = true } }
 
     func answer(_ call: ServiceCall) async -> ServiceReply {
-        call.operation == .serverShare ? ServiceReply(Refusal(.full, .store(.full))) : await base.answer(call)
+        guard call.operation == .serverShare, isFull.withLock(\.self) else { return await base.answer(call) }
+        return ServiceReply(Refusal(.full, .store(.full)))
     }
 
     func isHealthy() async -> Bool { await base.isHealthy() }
