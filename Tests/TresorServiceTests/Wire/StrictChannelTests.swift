@@ -100,7 +100,9 @@
             #expect(
                 try audiences("127.0.0.1:80", on: 8443, secure: false)
                     == [Audience(isSecure: false, host: "127.0.0.1", port: 8443)])
-            #expect(throws: Refusal(.misdirected, .failed(.other), cause: .name)) { try audiences("relay.example", on: 8443) }
+            #expect(throws: Refusal(.misdirected, .failed(.other), cause: .name)) {
+                try audiences("relay.example", on: 8443)
+            }
         }
 
         @Test(
