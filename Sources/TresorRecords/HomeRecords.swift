@@ -44,8 +44,9 @@ package struct HomeRecords: Sendable {
         return SeenRecords(table: try await records.view(at: known).table)
     }
 
-    /// Leaves out the changes that would change nothing: their records have this content, and no other version. An
-    /// attachment counts as another content. After an error, nothing is held for them.
+    /// Leaves out the changes that would change nothing: their records have this content, and no other version, both in
+    /// what the author was shown and in what the home knows now. An attachment counts as another content, and so does a
+    /// record while a pack is missing. After an error, nothing is held for them.
     ///
     /// - Parameters:
     ///   - seen: what the home showed to the author.
@@ -65,7 +66,9 @@ package struct HomeRecords: Sendable {
                     let item = Item(
                         record: try Name(text: change.name), replaces: [], time: 0, content: try change.itemContent(0))
                     let unsent = outbox.item(of: item.record)
-                    let isThere = unsent.map { $0.content == item.content } ?? seen.table.hasOnly(item)
+                    let isThere =
+                        unsent.map { $0.content == item.content }
+                        ?? (view.table.isComplete && view.table.hasOnly(item) && seen.table.hasOnly(item))
                     if item.isDeletion || !isThere { effective.append(change) }
                 }
                 return effective

@@ -74,7 +74,8 @@ struct PutCommand: InputsCommand {
         let title = reach.workplace.tresors.title(of: summary)
         let changes =
             delete ? inputs.map { RecordChange.delete($0) } : try await hold(contents, records, reach.workplace)
-        let made = try await change(changes, expected, seen, records, title)
+        // Without the store, nobody knows what the records have.
+        let made = try await change(changes, expected, seen, records, title, isAsked: later || reach.absence == nil)
         var outcome = PutOutcome(made, of: changes)
         let (count, unchanged) = (Self.count(made.count), outcome.unchanged.count)
         let (output, unsent) = (reach.workplace.output, try await records.unsent())
@@ -146,12 +147,14 @@ struct PutCommand: InputsCommand {
 
     /// Makes the changes that change something.
     private func change(
-        _ changes: [RecordChange], _ expected: UInt64??, _ seen: SeenRecords, _ records: Records, _ title: String
+        _ changes: [RecordChange], _ expected: UInt64??, _ seen: SeenRecords, _ records: Records, _ title: String,
+        isAsked: Bool
     ) async throws -> [RecordChange] {
         var all: [String: UInt64?] = [:]
         if let expected { for change in changes { all[change.name] = .some(expected) } }
         do throws(TresorError) {
-            let made = try await HomeRecords(of: records).effective(changes, seen: seen, ifShown: all)
+            let made =
+                isAsked ? try await HomeRecords(of: records).effective(changes, seen: seen, ifShown: all) : changes
             if !made.isEmpty { try await records.change(made, ifShown: all, seen: seen) }
             return made
         } catch {

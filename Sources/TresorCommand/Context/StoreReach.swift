@@ -152,11 +152,12 @@ struct FetchedRecords {
             report: outcome.report, absence: reach.absence)
     }
 
-    /// Says that the store was not asked, why, and how far the home had read.
+    /// Says that the store was not asked, why, and how far the home had read; with `-q` too, since nothing else tells.
     func tellAbsence() {
         guard let absence else { return }
         let time = state.map { " of \(Timestamp(seconds: $0.headTime).dateAndMinute)" } ?? ""
-        workplace.output.say("\(absence.message); this is what this home saw last, up to entry \(report.head)\(time)")
+        workplace.output.explain(
+            "tresor: \(absence.message); this is what this home saw last, up to entry \(report.head)\(time)")
     }
 
     /// Who lacks what is missing.

@@ -120,6 +120,21 @@ import TresorTesting
         #expect(try await effective([.put("plan", "second".utf8)]).count == 1)
     }
 
+    /// Somebody else has put another content since this home showed the first one.
+    @Test func whatWasThereOnceIsNotThere() async throws {
+        let scene = try await CompactionTests.Scene()
+        try await scene.put("plan", "first")
+        let home = HomeRecords(of: scene.records)
+        let seen = try await home.seen(at: nil)
+        try await scene.put("plan", "second", by: scene.house)
+        let change: [RecordChange] = [.put("plan", "first".utf8)]
+        // The log is known, and the pack is not there yet.
+        _ = try await scene.anna.client.logs.state(of: scene.tresor)
+        #expect(try await home.effective(change, seen: seen, ifShown: [:]) == change)
+        _ = try await scene.records.sync()
+        #expect(try await home.effective(change, seen: seen, ifShown: [:]) == change)
+    }
+
     @Test func aNamedRevisionIsReplacedBeforeAllOthers() throws {
         var table = RecordTable()
         for sequence in UInt64(1)...20 {
