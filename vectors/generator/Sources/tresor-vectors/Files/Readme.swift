@@ -33,8 +33,8 @@ enum Readme {
 
             * `--mutate`: changes bytes of every object of every valid test and counts the detected changes; the sums of the
               index do not apply,
-            * `--live PATH`: makes a home, a log and files that the program `tresor` at PATH must open, and opens those of
-              that program,
+            * `--live PATH`: makes a home, a log and files that the program `tresor` at PATH must open, opens those of that
+              program, and reads the records that it compacted,
             * `--live-server PATH`: starts the program `tresor-server` at PATH with open registration, and speaks to it,
             * `--nightly`, as `tresor selftest --nightly`: runs `nightly.json`, the cases of `accumulated.json` a million
               times each (made by the generator with `-c release -Xswiftc -enable-testing` and `--write-nightly vectors`; not in
