@@ -18,16 +18,19 @@ let package = Package(
         .target(
             name: "Measuring",
             dependencies: [
-                .product(name: "Tresor", package: "tresor"), .product(name: "TresorCore", package: "tresor"),
-                .product(name: "TresorCrypto", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+                "CBaseline", .product(name: "Tresor", package: "tresor"),
+                .product(name: "TresorCore", package: "tresor"), .product(name: "TresorCrypto", package: "tresor"),
+                .product(name: "TresorStore", package: "tresor"),
             ],
             swiftSettings: settings
         ),
+        .target(name: "Serving", dependencies: ["Measuring"], swiftSettings: settings),
         .executableTarget(
             name: "TresorBenchmarks",
             dependencies: [
-                "CBaseline", "Measuring", .product(name: "Tresor", package: "tresor"),
+                "CBaseline", "Measuring", "Serving", .product(name: "Tresor", package: "tresor"),
                 .product(name: "TresorCore", package: "tresor"), .product(name: "TresorCrypto", package: "tresor"),
+                .product(name: "TresorRecords", package: "tresor"), .product(name: "TresorRemote", package: "tresor"),
                 .product(name: "TresorSQLite", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -36,7 +39,7 @@ let package = Package(
         .executableTarget(
             name: "ServiceLoad",
             dependencies: [
-                "CBaseline", "CWire", "Measuring", .product(name: "Tresor", package: "tresor"),
+                "CWire", "Measuring", "Serving", .product(name: "Tresor", package: "tresor"),
                 .product(name: "TresorCore", package: "tresor"), .product(name: "TresorCrypto", package: "tresor"),
                 .product(name: "TresorRemote", package: "tresor"), .product(name: "TresorSQLite", package: "tresor"),
                 .product(name: "TresorStore", package: "tresor"),

@@ -6,7 +6,7 @@ import Foundation
 /// A figure beside its baseline, both measured in this run.
 package struct Figure {
     package let work: String
-    /// Seconds, bytes, or a number.
+    /// Seconds, bytes, instructions, or a number.
     package let time: Double
     private let baseline: String
     private let baselineTime: Double
@@ -27,6 +27,8 @@ package struct Figure {
         case seconds
         case bytes
         case number
+        /// Shown in millions.
+        case instructions
     }
 
     /// - Parameter goal: the goal for the ratio; `nil` without a goal.
@@ -82,7 +84,8 @@ package struct Figure {
         switch unit {
         case .seconds: Self.seconds(value)
         case .bytes: "\(Self.number(value / 1_048_576)) MiB"
-        case .number: "\(Int(value))"
+        case .number: "\(Int(value.rounded()))"
+        case .instructions: "\(Self.number(value / 1e6)) million"
         }
     }
 
@@ -98,6 +101,14 @@ package struct Figure {
         default: "\(number(value)) s"
         }
     }
+}
+
+extension Figure {
+    /// The head of a table.
+    package static let head = """
+        | work | time | beside | its time | ratio | goal | met |
+        |---|---|---|---|---|---|---|
+        """
 }
 
 /// Measures by turns, so that other load of the machine affects both.
@@ -116,15 +127,16 @@ package enum Measure {
         return processorTime - start
     }
 
-    private static var processorTime: Double {
-        var time = 0.0
-        // RUSAGE_SELF and RUSAGE_CHILDREN, which Glibc imports as another type than getrusage takes.
-        for whose: Int32 in [0, -1] {
-            var usage = rusage()
-            getrusage(whose, &usage)
-            for part in [usage.ru_utime, usage.ru_stime] { time += Double(part.tv_sec) + Double(part.tv_usec) * 1e-6 }
-        }
-        return time
+    // RUSAGE_SELF and RUSAGE_CHILDREN, which Glibc imports as another type than getrusage takes.
+    private static var processorTime: Double { ownProcessorTime + processorTime(of: -1) }
+
+    /// The seconds of processor time of this process.
+    package static var ownProcessorTime: Double { processorTime(of: 0) }
+
+    private static func processorTime(of whose: Int32) -> Double {
+        var usage = rusage()
+        getrusage(whose, &usage)
+        return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) * 1e-6 }
     }
 
     package static func seconds(_ duration: Duration) -> Double {
@@ -139,6 +151,22 @@ package enum Measure {
         for _ in 0..<rounds {
             times.first.append(try await time(first))
             times.second.append(try await time(second))
+        }
+        return (median(times.first), median(times.second))
+    }
+
+    /// The medians of `rounds` times of each. What prepares a turn gets its number, from 0, and does not count. Every other
+    /// turn begins with the second.
+    package static func byTurns(
+        _ rounds: Int, after prepare: (Int) async throws -> Void, _ first: () async throws -> Void,
+        _ second: () async throws -> Void
+    ) async rethrows -> (first: Double, second: Double) {
+        var times: (first: [Double], second: [Double]) = ([], [])
+        for round in 0..<rounds {
+            try await prepare(round)
+            if round.isMultiple(of: 2) { times.first.append(try await time(first)) }
+            times.second.append(try await time(second))
+            if !round.isMultiple(of: 2) { times.first.append(try await time(first)) }
         }
         return (median(times.first), median(times.second))
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Measuring
+import Serving
 import TresorStore
 
 @testable import Tresor
@@ -66,7 +67,8 @@ final class Author: @unchecked Sendable {
     /// Signs the requests of the next entries.
     ///
     /// - Returns: the requests, and the head after each.
-    func requests(_ count: Int, to service: Server.Addressee) throws -> [(request: TransportRequest, head: Head)] {
+    func requests(_ count: Int, to service: RunningServer.Addressee) throws -> [(request: TransportRequest, head: Head)]
+    {
         let key =
             try sessionKey
             ?? SessionKey(
@@ -123,7 +125,7 @@ enum Person {
 
     /// Makes an identity, stores its card, and returns a session with a service. The identity itself is gone then.
     static func visitor(_ handle: String, in store: any Store) async throws -> (
-        UserID, (Server.Addressee) throws -> SessionKey
+        UserID, (RunningServer.Addressee) throws -> SessionKey
     ) {
         let identity = try Identity.make(handle: Name(text: handle), time: Site.clock())
         let chain = identity.chain
@@ -160,5 +162,22 @@ enum AppendLine {
             times.append(Measure.seconds(ContinuousClock.now - start))
         }
         return times
+    }
+
+    /// Sends the bytes of requests until the time is over, in the way in which peers are asked.
+    ///
+    /// - Returns: the number of entries that were acknowledged.
+    static func run(_ requests: [[UInt8]], to port: Int, seconds: Double) throws -> Int {
+        let connection = try PeerConnection(port)
+        let done = OutcomeAnswer(.done).bytes
+        var count = 0
+        let end = ContinuousClock.now + .seconds(seconds)
+        for request in requests {
+            guard ContinuousClock.now < end else { break }
+            let answer = try connection.exchange(request)
+            guard answer.status == 200, answer.body == done else { throw LoadFailure("an entry is not taken") }
+            count += 1
+        }
+        return count
     }
 }

@@ -3,6 +3,7 @@
 import CWire
 import Foundation
 import Measuring
+import Serving
 import Synchronization
 import TresorSQLite
 
@@ -31,12 +32,12 @@ struct IdleLoad {
         let store = try await SQLiteStore.open(at: folder + "/embedded.db", creating: true)
         var authors: [Author] = []
         for number in 0..<Self.writerCount { authors.append(try await Author("author \(number)", in: store)) }
-        var makers: [(Server.Addressee) throws -> SessionKey] = []
+        var makers: [(RunningServer.Addressee) throws -> SessionKey] = []
         for number in 0..<(Self.waitCount / Self.waitsOfPerson) {
             makers.append(try await Person.visitor("person \(number)", in: store).1)
         }
         try Data(authors[0].session.identity.chain.bytes).write(to: URL(filePath: folder + "/operator.card"))
-        let server = try Server(
+        let server = try RunningServer(
             "idle", on: try site.database("idle"), from: folder + "/embedded.db", operator: folder + "/operator.card",
             isSecure: true, in: site)
         let route = try server.route(certificates: try site.certificate().certificate)
@@ -127,7 +128,8 @@ struct IdleLoad {
     }
 
     /// Appends at a fixed rate for some seconds, and returns the time that each took from the moment when it was due.
-    private func write(_ authors: [Author], to id: Server.Addressee, over route: Route) async throws -> [Double] {
+    private func write(_ authors: [Author], to id: RunningServer.Addressee, over route: Route) async throws -> [Double]
+    {
         let count = Int(Self.seconds * Self.rate)
         let done = OutcomeAnswer(.done).bytes
         return try await onThreads(authors.count) { number in

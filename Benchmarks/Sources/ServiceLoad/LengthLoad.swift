@@ -2,6 +2,7 @@
 
 import Foundation
 import Measuring
+import Serving
 import TresorSQLite
 
 @testable import Tresor
@@ -9,7 +10,8 @@ import TresorSQLite
 @testable import TresorCrypto
 @testable import TresorRemote
 
-/// Appending to a short log and to a long one, by turns on one connection.
+/// Appending to short logs and to a long one, by turns on one connection. A short log is used for one turn alone: the next
+/// turn would find it longer by what this one appended.
 struct LengthLoad {
     private static let lengths = (short: 100, long: 100_000)
     private static let rounds = 24
@@ -22,22 +24,27 @@ struct LengthLoad {
     func figures() async throws -> [Figure] {
         let folder = try site.folder("length")
         let store = try await SQLiteStore.open(at: folder + "/embedded.db", creating: true)
-        let (short, long) = (try await Author("short", in: store), try await Author("long", in: store))
-        try await short.grow(by: Self.lengths.short - 1, in: store)
+        var shorts: [Author] = []
+        for number in 0..<Self.rounds {
+            let short = try await Author("short \(number)", in: store)
+            try await short.grow(by: Self.lengths.short - 1, in: store)
+            shorts.append(short)
+        }
+        let long = try await Author("long", in: store)
         note("writing a log of \(Self.lengths.long) entries")
         try await long.grow(by: Self.lengths.long - 1, in: store)
-        try Data(short.session.identity.chain.bytes).write(to: URL(filePath: folder + "/operator.card"))
+        try Data(long.session.identity.chain.bytes).write(to: URL(filePath: folder + "/operator.card"))
         note("importing it")
-        let server = try Server(
+        let server = try RunningServer(
             "length", on: try site.database("length"), from: folder + "/embedded.db",
             operator: folder + "/operator.card", isSecure: false, in: site)
         let id = try server.id(over: server.route())
         var times: (short: [Double], long: [Double]) = ([], [])
         var processor = (short: 0.0, long: 0.0)
         // The first append to each folds its log.
-        for author in [short, long] { _ = try append(author, 1, to: id, at: server) }
+        for author in shorts + [long] { _ = try append(author, 1, to: id, at: server) }
         try await Site.alone {
-            for _ in 0..<Self.rounds {
+            for short in shorts {
                 for (author, isLong) in [(short, false), (long, true)] {
                     let before = try server.processorTime
                     let taken = try append(author, Self.count, to: id, at: server)
@@ -56,7 +63,9 @@ struct LengthLoad {
         return rows(times, processor)
     }
 
-    private func append(_ author: Author, _ count: Int, to id: Server.Addressee, at server: Server) throws -> [Double] {
+    private func append(_ author: Author, _ count: Int, to id: RunningServer.Addressee, at server: RunningServer) throws
+        -> [Double]
+    {
         let requests = try author.requests(count, to: id)
         let times = try AppendLine.run(requests, over: server.route(), seconds: 60)
         guard times.count == count else { throw LoadFailure("appending takes too long") }

@@ -3,6 +3,7 @@
 import CWire
 import Foundation
 import Measuring
+import Serving
 
 /// Prints the tables of the service of `Benchmarks/README.md`. Arguments: a directory to work in, and the names of the
 /// tables, none for all; `A230` is a row of *hostile*. `Benchmarks/service` starts it, and what it compares the service with.
@@ -11,8 +12,7 @@ enum Main {
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         guard let directory = arguments.first, let site = Site(directory) else {
-            print("usage: Benchmarks/service [append|length|share|start|idle|hostile [A230…]]…")
-            exit(64)
+            usage()
         }
         guard wire_allow_files(12_000) == 0 else { throw LoadFailure("12000 open files are not allowed") }
         let words = Set(arguments.dropFirst())
@@ -22,15 +22,14 @@ enum Main {
             ("append", { try await AppendLoad(site).figures() }),
             ("length", { try await LengthLoad(site).figures() }),
             ("share", { try await ShareLoad(site).figures() }),
-            ("start", { try await StartLoad(site).figures() }),
             ("idle", { try await IdleLoad(site).figures() }),
             ("hostile", { try await HostileLoad(site, rows: rows).figures() }),
         ]
+        guard wanted.isSubset(of: tables.map(\.name)) else { usage() }
         var verdicts: [String] = []
         for table in tables where wanted.isEmpty || wanted.contains(table.name) {
             print("\n### \(table.name)\n")
-            print("| work | time | beside | its time | ratio | goal | met |")
-            print("|---|---|---|---|---|---|---|")
+            print(Figure.head)
             let figures = try await table.figures()
             for figure in figures { print(figure.row) }
             verdicts += figures.compactMap(\.verdict)
@@ -39,13 +38,11 @@ enum Main {
         print("\n### goals\n")
         for verdict in verdicts { print("* \(verdict)") }
     }
-}
 
-/// A reason why nothing can be measured.
-struct LoadFailure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
+    private static func usage() -> Never {
+        print("usage: Benchmarks/service [append|length|share|idle|hostile [A230…]]…")
+        exit(64)
+    }
 }
 
 /// Runs `body` on so many threads at the same time, and returns the values in order.
@@ -66,6 +63,3 @@ func onThreads<Value: Sendable>(_ count: Int, _ body: @escaping @Sendable (Int) 
         return try await group.reduce(into: [Int: Value]()) { $0[$1.0] = $1.1 }.sorted { $0.key < $1.key }.map(\.value)
     }
 }
-
-/// Says on standard error what goes on.
-func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

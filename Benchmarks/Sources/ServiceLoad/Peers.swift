@@ -2,6 +2,8 @@
 
 import CWire
 import Foundation
+import Measuring
+import Serving
 import Synchronization
 
 /// What others do with the same disk: a row of PostgreSQL, a key of etcd, a record of Kinto.
@@ -10,6 +12,7 @@ struct Peers {
     private static let content = [UInt8](repeating: 0xA5, count: 320)
 
     private let site: Site
+    private let postgres: Postgres
     private let script: String
     /// The versions of the keys of etcd, one a connection.
     private let versions = Versions()
@@ -19,7 +22,9 @@ struct Peers {
     }
 
     init(_ site: Site) async throws {
+        guard let postgres = site.postgres else { throw LoadFailure("PostgreSQL does not run") }
         self.site = site
+        self.postgres = postgres
         script = "\(site.directory)/raw.sql"
         let digits = Self.content.map { String($0, radix: 16) }.joined()
         _ = try site.database("raw")
@@ -35,24 +40,25 @@ struct Peers {
     }
 
     private func psql(_ text: String) throws {
-        try Site.run([site.postgresPrograms + "/psql", "-q", "-h", site.postgres, "-U", "tresor", "raw", "-c", text])
+        try Site.run(postgres.command("psql", ["-q", "raw", "-c", text]))
     }
 
-    /// Transactions of one INSERT a second, by pgbench with prepared statements.
+    /// Transactions of one INSERT, by pgbench with prepared statements.
     ///
     /// A program that this one starts gets no alarm signal, by which pgbench ends after a time. It counts instead.
-    func raw(connections: Int, seconds: Double) throws -> Double {
-        let text = try Site.run([
-            site.postgresPrograms + "/pgbench", "-h", site.postgres, "-U", "tresor", "-n", "-M", "prepared",
-            "-c", "\(connections)", "-j", "2", "-t", "\(Int(seconds * 150))", "-f", script, "raw",
-        ])
+    func raw(connections: Int, seconds: Double) throws -> Throughput {
+        let count = Int(seconds * 150)
+        let text = try Site.run(
+            postgres.command(
+                "pgbench",
+                ["-n", "-M", "prepared", "-c", "\(connections)", "-j", "2", "-t", "\(count)", "-f", script, "raw"]))
         guard let start = text.range(of: "tps = "), let rate = Double(text[start.upperBound...].prefix { $0 != " " })
         else { throw LoadFailure("pgbench says nothing") }
-        return rate
+        return Throughput(count: count * connections, seconds: Double(count * connections) / rate)
     }
 
-    /// Transactions a second that compare the version of a key and put the next; `nil` without etcd.
-    func etcd(connections: Int, seconds: Double) async throws -> Double? {
+    /// Transactions that compare the version of a key and put the next; `nil` without etcd.
+    func etcd(connections: Int, seconds: Double) async throws -> Throughput? {
         guard let port = site.etcd else { return nil }
         let value = Data(Self.content).base64EncodedString()
         let versions = versions
@@ -70,8 +76,8 @@ struct Peers {
         }
     }
 
-    /// Records a second that are put if there is none; `nil` without Kinto.
-    func kinto(connections: Int, seconds: Double) async throws -> Double? {
+    /// Records that are put if there is none; `nil` without Kinto.
+    func kinto(connections: Int, seconds: Double) async throws -> Throughput? {
         guard let port = site.kinto else { return nil }
         let value = Data(Self.content).base64EncodedString()
         return try await rate(connections, seconds) { _, _ in
@@ -100,7 +106,7 @@ struct Peers {
 
     private func rate(
         _ connections: Int, _ seconds: Double, _ ask: @escaping @Sendable (Int, Int) -> Ask
-    ) async throws -> Double {
+    ) async throws -> Throughput {
         let start = ContinuousClock.now
         let end = start + .seconds(seconds)
         let counts = try await onThreads(connections) { number in
@@ -119,9 +125,17 @@ struct Peers {
             }
             return count
         }
-        let elapsed = ContinuousClock.now - start
-        return Double(counts.reduce(0, +)) / (elapsed / .seconds(1))
+        return Throughput(count: counts.reduce(0, +), seconds: Measure.seconds(ContinuousClock.now - start))
     }
+}
+
+/// So many things that were done in so many seconds.
+struct Throughput {
+    let count: Int
+    let seconds: Double
+
+    /// The seconds for each.
+    var each: Double { seconds / Double(max(1, count)) }
 }
 
 /// A connection to another service of this machine, in plain HTTP/1.1.
@@ -148,14 +162,19 @@ final class PeerConnection {
         let lines =
             ["\(method) \(path) HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json"] + headers
             + ["Content-Length: \(body.utf8.count)", "", body]
-        let request = Array(lines.joined(separator: "\r\n").utf8)
+        let (status, bytes) = try exchange(Array(lines.joined(separator: "\r\n").utf8))
+        return Answer(status: status, body: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// Sends the bytes of a request, and returns the status and the body of its answer.
+    func exchange(_ request: [UInt8]) throws -> (status: Int, body: [UInt8]) {
         var count = 16 << 10
         var status: Int32 = -1
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { memory, used in
             status = wire_exchange(descriptor, request, request.count, memory.baseAddress, &count)
             used = status < 0 ? 0 : count
         }
-        guard status > 0 else { throw LoadFailure("\(path) is not answered") }
-        return Answer(status: Int(status), body: String(decoding: bytes, as: UTF8.self))
+        guard status > 0 else { throw LoadFailure("a request is not answered") }
+        return (Int(status), bytes)
     }
 }

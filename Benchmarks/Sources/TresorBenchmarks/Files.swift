@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBaseline
 import Foundation
 import Measuring
 
@@ -37,17 +36,7 @@ struct Files {
 
     /// - Returns: the peak of memory of the program in bytes, if `wanted`.
     @discardableResult private func run(_ words: [String], wantsPeak isWanted: Bool = false) throws -> Int {
-        var arguments = words.map { strdup($0) } + [nil]
-        var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for text in arguments + variables { free(text) } }
-        var peak = 0
-        let code =
-            isWanted ? baseline_run(&arguments, &variables, &peak) : baseline_run(&arguments, &variables, nil)
-        guard code == 0 else {
-            print("failed: \(words.prefix(12).joined(separator: " "))")
-            throw BaselineFailure()
-        }
-        return peak * 1024
+        try Program(words[0], environment: environment).run(Array(words.dropFirst()), wantsPeak: isWanted)
     }
 
     /// 1 MiB to 4 GiB, to a file.

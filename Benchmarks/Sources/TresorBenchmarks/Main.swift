@@ -15,12 +15,7 @@ let cores = Cores.count
 enum Main {
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("--") }
-        guard let program = arguments.first, let directory = arguments.dropFirst().first else {
-            print(
-                "usage: TresorBenchmarks PROGRAM DIRECTORY [records|many|files|commands|tresors|logs|people|passwords]…"
-            )
-            exit(64)
-        }
+        guard let program = arguments.first, let directory = arguments.dropFirst().first else { usage() }
         let wanted = Set(arguments.dropFirst(2))
         let tables: [(name: String, figures: () async throws -> [Figure])] = [
             ("records", { try await Records.figures() }),
@@ -28,19 +23,32 @@ enum Main {
             ("files", { try await Files(program, in: directory).figures() }),
             ("commands", { try await Files(program, in: directory).commands() }),
             ("tresors", { try await Tresors(program, in: directory).figures() }),
+            ("plans", { try await Plans.figures(program, in: directory) }),
             ("logs", { try await Logs.figures() }),
             ("people", { try await People.figures(in: directory) }),
             ("passwords", { try await Passwords.figures() }),
+            ("before", { try await Before(program, in: directory)?.figures() ?? [] }),
         ]
+        guard wanted.isSubset(of: tables.map(\.name)) else { usage() }
+        var verdicts: [String] = []
         for table in tables where wanted.isEmpty || wanted.contains(table.name) {
             print("\n### \(table.name)\n")
-            print("| work | time | beside | its time | ratio | goal | met |")
-            print("|---|---|---|---|---|---|---|")
+            print(Figure.head)
             let start = ContinuousClock.now
-            for figure in try await table.figures() { print(figure.row) }
+            let figures = try await table.figures()
+            for figure in figures { print(figure.row) }
+            verdicts += figures.compactMap(\.verdict)
             fflush(nil)
-            let elapsed = Figure.seconds(Measure.seconds(ContinuousClock.now - start))
-            FileHandle.standardError.write(Data("\(table.name): \(elapsed)\n".utf8))
+            note("\(table.name): \(Figure.seconds(Measure.seconds(ContinuousClock.now - start)))")
         }
+        print("\n### goals\n")
+        for verdict in verdicts { print("* \(verdict)") }
+    }
+
+    private static func usage() -> Never {
+        print(
+            "usage: Benchmarks/run [--processor-time] "
+                + "[records|many|files|commands|tresors|plans|logs|people|passwords|before]…")
+        exit(64)
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CBaseline
 import Foundation
 import Measuring
 
@@ -34,17 +33,11 @@ struct Tresors {
     }
 
     private func run(_ words: [String], _ count: Int) throws {
-        var arguments = ([program] + words).map { strdup($0) } + [nil]
         let environment = [
-            "TRESOR_HOME=\(directory)/home-\(count)", "TRESOR_STORE=\(directory)/store-\(count).db",
-            "PATH=/usr/bin:/bin",
+            "TRESOR_HOME": "\(directory)/home-\(count)", "TRESOR_STORE": "\(directory)/store-\(count).db",
+            "PATH": "/usr/bin:/bin",
         ]
-        var variables = environment.map { strdup($0) } + [nil]
-        defer { for text in arguments + variables { free(text) } }
-        guard baseline_run(&arguments, &variables, nil) == 0 else {
-            print("failed: \(words.joined(separator: " "))")
-            throw BaselineFailure()
-        }
+        try Program(program, environment: environment).run(words)
     }
 
     /// With a name, and without one.

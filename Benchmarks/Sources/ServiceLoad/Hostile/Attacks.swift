@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Serving
 
 @testable import Tresor
 @testable import TresorCore
@@ -162,7 +163,7 @@ struct OldSeed: Attack {
         let line = RawLine(from: 8, to: target)
         return [Line](
             repeating: { isOver in
-                while !isOver.isRaised { line.exchange(RawLine.bytes(try target.request(body, by: session))) }
+                while !isOver.isRaised { line.exchange(try target.request(body, by: session).wireBytes) }
             }, count: 4)
     }
 }

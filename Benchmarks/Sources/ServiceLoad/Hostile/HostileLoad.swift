@@ -2,6 +2,7 @@
 
 import Foundation
 import Measuring
+import Serving
 
 @testable import TresorCore
 
@@ -50,7 +51,7 @@ struct HostileLoad {
         _ type: any Attack.Type, beside cast: Cast, name: String, kind: String, on place: String
     ) async throws -> [Figure] {
         let attack = try await type.init(in: cast)
-        let server = try Server(
+        let server = try RunningServer(
             name, on: place, from: cast.embedded, operator: cast.card, isSecure: false, limits: [], in: site)
         defer { server.stop() }
         let target = try Target(server)

@@ -2,6 +2,7 @@
 
 import CWire
 import Foundation
+import Serving
 import Synchronization
 
 @testable import TresorCore
@@ -11,10 +12,10 @@ import Synchronization
 /// A service to which honest and hostile people send requests.
 struct Target: Sendable {
     let route: Route
-    let service: Server.Addressee
+    let service: RunningServer.Addressee
     let port: Int
 
-    init(_ server: Server) throws {
+    init(_ server: RunningServer) throws {
         route = try server.route()
         service = try server.id(over: route)
         port = server.port
@@ -82,15 +83,6 @@ struct RawLine {
             "Content-Length: \(byteCount)", "", "",
         ]
         return Array(lines.joined(separator: "\r\n").utf8) + body
-    }
-
-    /// The bytes of a request as the client sends it.
-    static func bytes(_ request: TransportRequest) -> [UInt8] {
-        let lines = [
-            "POST \(request.target) HTTP/1.1", "Host: 127.0.0.1", "Authorization: \(request.authorization ?? "")",
-            "Content-Type: \(MediaType.text)", "Content-Length: \(request.body.count)", "", "",
-        ]
-        return Array(lines.joined(separator: "\r\n").utf8) + request.body
     }
 
     /// Opens a connection and sends bytes.
