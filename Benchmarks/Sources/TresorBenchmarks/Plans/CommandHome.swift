@@ -2,7 +2,6 @@
 
 import Foundation
 import Measuring
-import TresorRemote
 import TresorSQLite
 import TresorStore
 
