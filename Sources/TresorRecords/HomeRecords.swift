@@ -4,7 +4,7 @@ import Tresor
 package import TresorCore
 package import TresorCrypto
 
-/// What a home showed of records before a program fetched anything (SPEC §19.7).
+/// The records that a home showed before a program fetched anything (SPEC §19.7).
 package struct SeenRecords: Sendable {
     let table: RecordTable
 }

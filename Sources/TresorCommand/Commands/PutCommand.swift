@@ -96,7 +96,7 @@ struct PutCommand: InputsCommand {
         await reach.workplace.tresors.tell(session)
     }
 
-    /// What became of the changes.
+    /// The outcome of the changes.
     private struct PutOutcome {
         let made: [RecordChange]
         /// The names of the records that have this content already.
