@@ -63,7 +63,10 @@ struct PersonResolver: Sendable {
             throw CommandFailure(
                 isKnown ? .usage : .unverified,
                 "\(DisplayText.name(text)) can mean several people: \(list.joined(separator: "; "))",
-                hints: ids.map { isKnown ? HintCompletion.replacing(text, with: $0) : "tresor verify \($0)" })
+                hints: ids.map { id in
+                    isKnown || namesake == .losesHandle
+                        ? HintCompletion.replacing(text, with: id) : "tresor verify \(id)"
+                })
         }
         try await reportImpostors(of: first)
         return first
@@ -75,7 +78,10 @@ struct PersonResolver: Sendable {
             if namesake == .losesHandle {
                 var others = people.filter { if case .changed = $0.trust { true } else { false } }
                 if let handle = try? Name(typed: text) { others += try await client.people.impostors(of: handle) }
-                if !others.isEmpty { people = others }
+                // Who has new keys and the one whom the store offers beside them may both be meant.
+                if !others.isEmpty {
+                    people = others + people.filter { if case .renewed = $0.trust { true } else { false } }
+                }
             }
             return people.map { Candidate(chain: $0.chain, trust: $0.trust) }
         } catch {
