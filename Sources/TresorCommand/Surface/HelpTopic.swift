@@ -74,6 +74,8 @@ enum HelpTopic: String, CaseIterable, Sendable {
         this machine alone. A service knows who asks, so every command opens your identity first.
         A home may use several stores. It notes the path of the one in which it first saw a tresor: another store
         need not have that tresor. A copy of a store with other changes looks like a fork.
+        A file that -o names is replaced. Under a name that the command makes, opened content is kept, since it may have been
+        edited: --force replaces it. Sealed files are replaced; identities, cards and kits are not.
         Directories are 0700; identity, kit, device share and decrypted files 0600; sealed files and cards follow the umask.
 
         """
