@@ -70,7 +70,10 @@ struct ShareCommand: SurfaceCommand {
     func perform() async throws {
         try checkArguments()
         let workplace = try await CommandContext.open(options)
-        if let until, until.end.seconds < workplace.now { throw CommandFailure.usage("--until has passed already") }
+        if let until, until.end.seconds < workplace.now {
+            let clock = Timestamp(seconds: workplace.now).date
+            throw CommandFailure.usage("--until has passed already: this clock says \(clock)")
+        }
         let people = try await candidates(workplace)
         let session = try await workplace.unlock(to: "sign a change to \(tresor.shown)")
         try await ShareRun(command: self, people: people, session: session, workplace: workplace).perform()

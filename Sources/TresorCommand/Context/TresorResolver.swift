@@ -200,6 +200,25 @@ struct TresorResolver: Sendable {
         }
     }
 
+    /// Asks whether this clock is right before a last day is written that the log does not support: it has passed by the
+    /// newest entry of an owner, or this clock is more than a day behind that. A service refuses such a clock itself.
+    ///
+    /// - Parameter end: the last second of the access.
+    /// - Throws: 1 without a person, and when they say anything but yes.
+    func confirmLastDay(_ end: UInt64, in state: LogState, _ title: String) throws {
+        guard end < state.ownerTime || now + Timestamp.secondsPerDay < state.ownerTime else { return }
+        let (clock, newest) = (Timestamp(seconds: now).date, Timestamp(seconds: state.ownerTime).date)
+        let words = "this clock says \(clock), and the newest entry of an owner of \(title) is of \(newest)"
+        let terminal = try invocation.person(
+            or: CommandFailure(
+                .failed(.clock), "\(words): set it; if it is right, run this at a terminal, which asks",
+                hints: ["tresor check"]))
+        output.say("\(words); by that, a last day of \(Timestamp(seconds: end).date) is judged")
+        guard try terminal.confirms("is this clock right?") else {
+            throw CommandFailure(.failed(.clock), "nothing was changed")
+        }
+    }
+
     /// The hints where a store shows another history: a store that the home saw it in too, since the tresor may have moved
     /// there, then a closer look.
     func forkHints(of tresor: TresorID) -> [String] {
