@@ -211,7 +211,7 @@ struct GetCommand: SurfaceCommand {
         guard !versions.isEmpty else {
             throw CommandFailure(
                 .notFound, "there is no record \(DisplayText.quoted(name)) in \(reading.title)",
-                hints: ["tresor records -t \(Shell.word(tresor.tresor))"])
+                hints: await near(name, reading) + ["tresor records -t \(Shell.word(tresor.tresor))"])
         }
         guard let rev else { return versions }
         guard let wanted = versions.first(where: { $0.revision == rev }) else {
@@ -220,6 +220,12 @@ struct GetCommand: SurfaceCommand {
                 hints: ["tresor records -t \(Shell.word(tresor.tresor)) --versions -- \(Shell.word(name))"])
         }
         return [wanted]
+    }
+
+    /// The suggestions for a mistyped name.
+    private func near(_ name: String, _ reading: Reading) async -> [String] {
+        let names = ((try? await reading.records.list())?.records ?? []).map(\.name)
+        return Suggestion.near(name, among: names).map { "did you mean: \(HintCompletion.replacing(name, with: $0))" }
     }
 
     private func report(_ record: Record, _ byteCount: Int, _ reading: Reading, file: String?) throws {

@@ -53,7 +53,9 @@ struct ListCommand: SurfaceCommand {
         if !apart.isEmpty {
             try workplace.output.line("not verified:")
             try print(apart, workplace)
-            if summaries.contains(where: { !$0.isRead }) { workplace.output.say("tresor list --all reads these") }
+            if summaries.contains(where: { !$0.isRead }) {
+                workplace.output.say("\(HintCompletion.command("list --all")) reads these")
+            }
         }
         for summary in summaries {
             guard let state = summary.state else { continue }

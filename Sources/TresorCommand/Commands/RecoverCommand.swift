@@ -97,15 +97,14 @@ struct RecoverCommand: SurfaceCommand {
         try await place.make(workplace) { recoveryKit in
             try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
         }
-        workplace.output.say(
-            "the new kit is valid; the one before opens nothing here or in the store; a home of yours on another device "
-                + "keeps its own")
+        let before = former == nil ? "" : "; the one before opens nothing here or in the store"
+        workplace.output.say("the new kit is valid\(before); a home of yours on another device keeps its own")
         // The copies there cannot be deleted from here.
         for other in former.map(workplace.client.archive.otherStores(ofKit:)) ?? [] {
             let path = DisplayText.quoted(String(decoding: other.bytes, as: UTF8.self))
             workplace.output.say(
                 "the kit before still opens the copy in \(path); if others may know its words, "
-                    + "make new keys: tresor rotate --identity")
+                    + "make new keys: \(HintCompletion.command("rotate --identity"))")
         }
         try report(session, "kit", workplace)
     }

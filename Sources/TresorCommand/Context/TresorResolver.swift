@@ -187,7 +187,8 @@ struct TresorResolver: Sendable {
         let refusal = CommandFailure(
             .failed(.clock),
             "this clock says \(clock), too far from the newest entry of an owner of \(title), \(newest): set it; if it is "
-                + "right, run at a terminal, which asks: tresor rotate -t \(ShortID.text(of: state.tresor))",
+                + "right, run at a terminal, which asks: "
+                + HintCompletion.command("rotate -t \(ShortID.text(of: state.tresor))"),
             hints: ["tresor check"])
         let terminal = try invocation.person(or: refusal)
         output.say(
