@@ -108,7 +108,8 @@ struct CheckCommand: InputsCommand {
             let (entry, short) = ("entry \(found.checkpoint)", id.description.prefix(10))
             let text =
                 switch error {
-                case .store: "the store lacks volumes of \(entry): \(HintCompletion.command("check --repair -t \(short)"))"
+                case .store:
+                    "the store lacks volumes of \(entry): \(HintCompletion.command("check --repair -t \(short)"))"
                 case .altered:
                     "\(entry) keeps other records than were put; who wrote it: "
                         + HintCompletion.command("log -t \(short)")
@@ -121,7 +122,8 @@ struct CheckCommand: InputsCommand {
         }
         if !found.unsent.isEmpty {
             let count = found.unsent.count == 1 ? "1 record has" : "\(found.unsent.count) records have"
-            try report.add("warn", subject, "\(count) changes that are not sent yet: \(HintCompletion.command("sync"))", nil)
+            let text = "\(count) changes that are not sent yet: \(HintCompletion.command("sync"))"
+            try report.add("warn", subject, text, nil)
         }
     }
 

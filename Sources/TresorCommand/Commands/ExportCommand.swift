@@ -72,7 +72,8 @@ struct ExportCommand: SurfaceCommand {
 
     private func writeKitCopy() async throws {
         guard tresor == nil, !a, !withoutAttachments, let output, !["", "-"].contains(output) else {
-            throw CommandFailure.usage("--recovery goes with -o FILE alone", hints: ["tresor export --recovery -o FILE"])
+            throw CommandFailure.usage(
+                "--recovery goes with -o FILE alone", hints: ["tresor export --recovery -o FILE"])
         }
         let workplace = try await CommandContext.open(options)
         try workplace.invocation.refuseReplacing(output)

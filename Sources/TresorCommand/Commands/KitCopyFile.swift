@@ -65,7 +65,9 @@ struct KitCopyFile {
             return
         }
         let shown = try CardChain(bytes)
-        guard shown.user == copy.chain.user else { throw CommandFailure(.altered, "the store shows another card for you") }
+        guard shown.user == copy.chain.user else {
+            throw CommandFailure(.altered, "the store shows another card for you")
+        }
         guard !copy.chain.extends(shown) else { return }
         throw CommandFailure(
             of: .forked,

@@ -71,7 +71,8 @@ struct RevokeRun {
                 throw CommandFailure(
                     of: error, "the last owner cannot leave \(title): make somebody else an owner first, or delete it",
                     hints: [
-                        "tresor share -t \(Shell.word(text)) PERSON --role owner", "tresor delete -t \(Shell.word(text))",
+                        "tresor share -t \(Shell.word(text)) PERSON --role owner",
+                        "tresor delete -t \(Shell.word(text))",
                     ])
             case .usage(.yourself):
                 throw CommandFailure(

@@ -137,9 +137,11 @@ struct FindingReport {
                 + HintCompletion.command("remember")
         case .withoutKit: "there is no recovery kit: \(HintCompletion.command("recover --new-kit"))"
         case .withoutKitCopy:
-            "the store has no copy that the recovery kit opens" + way(": \(HintCompletion.command("recover --new-kit"))")
+            "the store has no copy that the recovery kit opens"
+                + way(": \(HintCompletion.command("recover --new-kit"))")
         case .kitElsewhere(let store): Self.elsewhere(String(decoding: store.bytes, as: UTF8.self))
-        case .notPublished: "the store does not have the newest card" + way(": \(HintCompletion.command("check --repair"))")
+        case .notPublished:
+            "the store does not have the newest card" + way(": \(HintCompletion.command("check --repair"))")
         case .newerKeys: "\(OldKeys.finding): \(HintCompletion.complete(OldKeys.wayOut))"
         case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):
