@@ -17,7 +17,8 @@ struct VerifyCommand: SurfaceCommand {
                 Shows both safety numbers; the other person reads theirs to you, for example by telephone. --card \
                 takes a card that you received from them, and shows its safety number; --number then says which it \
                 has to have. Without a terminal, a card answers alone. Two people with one handle are verified by their \
-                user ids. --replace gives up another person who was verified under the handle, or, of somebody who is verified, their earlier keys alone. \
+                user ids. --replace gives up another person who was verified under the handle, \
+                or, of somebody who is verified, their earlier keys alone. \
                 --mine confirms that you made T, a tresor that still bears your old keys, and adds your new ones.
                 """,
             classes: [.identity, .store, .write],
