@@ -85,7 +85,14 @@ struct KitCopyFile {
         do throws(TresorError) {
             try await session.client.people.publishCard()
         } catch {
-            throw error == .forked ? await workplace.otherKeys(than: session.identity.chain) : CommandFailure(error)
+            switch error {
+            case .forked: throw await workplace.otherKeys(than: session.identity.chain)
+            case .unverified:
+                let handle = DisplayText.name(session.identity.handle.bytes)
+                throw CommandFailure(
+                    of: error, "your identity is restored, but the store has the card of another \(handle)")
+            default: throw CommandFailure(error)
+            }
         }
         guard isStoreNew else { return }
         try await session.unlocking.restoreKitCopy()

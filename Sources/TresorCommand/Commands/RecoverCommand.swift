@@ -132,7 +132,8 @@ struct RecoverCommand: SurfaceCommand {
                 workplace.output.say(
                     "this home starts with no verified people and no pinned heads: compare safety numbers again")
             }
-            workplace.output.say("trusted devices are removed")
+            // Those of a store that is lost stay as they are.
+            if copy == nil { workplace.output.say("trusted devices are removed") }
         }
         let chain = recovered.session.identity.chain
         workplace.output.say(
