@@ -63,7 +63,9 @@ struct ListCommand: SurfaceCommand {
             guard let failure = try workplace.verifier.outdated(state, title: title) else { continue }
             workplace.output.say(failure.message)
         }
-        if rows.isEmpty { workplace.output.say("there are no tresors here yet; tresor create NAME makes one") }
+        if rows.isEmpty {
+            workplace.output.say("there are no tresors here yet; \(HintCompletion.command("create NAME")) makes one")
+        }
         try finish(rows)
     }
 
