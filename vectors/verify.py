@@ -964,10 +964,10 @@ def author_trust(own, pins, chain, generation):
 def put_pin(pins, chain, replacing, beside, now):
     mine = [pin for pin in pins if pin.chain.user == chain.user]
     require(not mine or chain.extends(mine[0].chain), "forked")
-    require(replacing or beside or not namesakes(pins, chain), "unverified")
-    for pin in pins:
-        if replacing and pin.chain.user != chain.user and pin.chain.handle == chain.handle:
-            pin.replaced = 1
+    others = namesakes(pins, chain)
+    require(replacing or beside or not others, "unverified")
+    for pin in others if replacing else []:
+        pin.replaced = 1
     if mine:
         return [Pin(now, 0, chain) if pin is mine[0] else pin for pin in pins]
     return pins + [Pin(now, 0, chain)]

@@ -4,9 +4,12 @@ import Tresor
 package import TresorCore
 package import TresorCrypto
 
-/// What a home showed of records before a program fetched anything (SPEC §19.7).
+/// The records that a home showed before a program fetched anything (SPEC §19.7).
 package struct SeenRecords: Sendable {
-    let table: RecordTable
+    /// `nil` for a home that had shown nothing.
+    fileprivate let view: RecordView?
+
+    var table: RecordTable { view?.table ?? RecordTable() }
 }
 
 /// One of the versions of a record that no later one replaces.
@@ -40,8 +43,8 @@ package struct HomeRecords: Sendable {
     package func seen(at state: LogState?) async throws(TresorError) -> SeenRecords {
         var known = state
         if known == nil { known = try await verifiedState() }
-        guard let known, known.members[session.user] != nil else { return SeenRecords(table: RecordTable()) }
-        return SeenRecords(table: try await records.view(at: known).table)
+        guard let known, known.members[session.user] != nil else { return SeenRecords(view: nil) }
+        return SeenRecords(view: try await records.view(at: known))
     }
 
     /// Leaves out the changes that would change nothing: their records have this content, and no other version, both in
@@ -115,22 +118,42 @@ package struct HomeRecords: Sendable {
             for text in names {
                 let name = try Name(text: text)
                 let unsent = outbox.item(of: name)
-                var versions = [unsent].compactMap(\.self).map {
+                let versions = [unsent].compactMap(\.self).map {
                     RecordVersion(
                         revision: nil, author: session.user, isVerified: true, time: $0.time, isDeletion: $0.isDeletion)
                 }
-                for head in unsent.map({ view.table.different(from: $0) }) ?? view.table.different(of: name) {
-                    guard let entry = view.commits[head.revision] else { continue }
-                    let isVerified =
-                        (try? authors.check(entry.author, generation: entry.generation, in: view.state)) != nil
-                    versions.append(
-                        RecordVersion(
-                            revision: head.revision, author: entry.author, isVerified: isVerified, time: head.time,
-                            isDeletion: head.isDeletion))
-                }
-                all.append(versions)
+                let heads = unsent.map { view.table.different(from: $0) } ?? view.table.different(of: name)
+                all.append(versions + heads.compactMap { Self.version($0, in: view, &authors) })
             }
             return all
         }
+    }
+
+    /// Lists the versions of records by others that a home had shown, by rank. A change replaces them.
+    ///
+    /// - Returns: those of each record, in the order of `names`.
+    /// - Throws: the errors of a name.
+    package func ofOthers(_ names: [String], in seen: SeenRecords) async throws(TresorError) -> [[RecordVersion]] {
+        guard let view = seen.view else { return names.map { _ in [] } }
+        return try await Cores.apart { () throws(TresorError) in
+            var authors = AuthorChecks(session.client, acceptingUnverified: false)
+            var all: [[RecordVersion]] = []
+            for text in names {
+                let heads = view.table.different(of: try Name(text: text))
+                all.append(
+                    heads.compactMap { Self.version($0, in: view, &authors) }.filter { $0.author != session.user })
+            }
+            return all
+        }
+    }
+
+    private static func version(
+        _ head: RecordTable.Head, in view: RecordView, _ authors: inout AuthorChecks
+    ) -> RecordVersion? {
+        guard let entry = view.commits[head.revision] else { return nil }
+        let isVerified = (try? authors.check(entry.author, generation: entry.generation, in: view.state)) != nil
+        return RecordVersion(
+            revision: head.revision, author: entry.author, isVerified: isVerified, time: head.time,
+            isDeletion: head.isDeletion)
     }
 }

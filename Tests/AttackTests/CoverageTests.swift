@@ -128,9 +128,13 @@ import Testing
 
     /// Each check has a patch of its own, which names that check and no other.
     @Test func everyPatchDisablesItsCheck() throws {
-        let list = try Repository.text("\(Self.mutations)/tree/Sources/TresorCrypto/Mutation.swift")
-        let cases = list.matches(of: /\n    case (\w+)/).map { String($0.1) }
-        #expect(try Self.patches("checks") == cases.sorted())
+        let list = try Repository.files(of: "\(Self.mutations)/tree/Sources/TresorCrypto", ending: ".swift")
+            .map { $0.text }.joined()
+        let checks = list.matches(of: /static let (\w+) = Mutation\(rawValue: "(\w+)"\)/)
+            .map { (name: String($0.1), rawValue: String($0.2)) }
+        #expect(checks.filter { $0.name != $0.rawValue }.map(\.name) == [])
+        let names = checks.map(\.name).sorted()
+        #expect(try Self.patches("checks") == names)
         for file in try Repository.files(of: "\(Self.mutations)/checks", ending: ".patch") {
             let named = Set(file.text.matches(of: /(?:Mutation\.|TRESOR_WITHOUT_)(\w+)/).map { String($0.1) })
             #expect(file.path.hasSuffix("/\(named.sorted().joined(separator: " ")).patch"), "\(file.path): \(named)")

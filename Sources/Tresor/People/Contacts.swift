@@ -180,9 +180,10 @@ public struct Contacts: Sendable {
         }
     }
 
-    /// Returns the other people pinned under the handle of a chain, the first pinned first.
-    package func namesakesBlocking(of chain: CardChain) throws(TresorError) -> [CardChain] {
-        try client.pins()[handle: chain.handle].map(\.chain).filter { $0.user != chain.user }
+    /// Returns the other people who lose the handle if this chain is pinned in their place, the first pinned first. None
+    /// does where the handle stands for this person too.
+    package func replacedBlocking(by chain: CardChain) throws(TresorError) -> [CardChain] {
+        try client.pins().contradicting(chain).map(\.chain)
     }
 
     private func offeredPeople(named text: String, handle: Name?, pins: Pins) async throws(TresorError) -> [Person] {

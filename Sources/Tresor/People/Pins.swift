@@ -60,7 +60,7 @@ package struct Pins: Hashable, Sendable {
     /// Pins a chain.
     ///
     /// - Parameters:
-    ///   - replacing: whether to replace other people under the handle.
+    ///   - replacing: whether to replace other people under the handle, if it does not stand for this person too.
     ///   - beside: whether other people keep the handle, which then stands for all of them.
     /// - Throws: ``TresorError/forked`` for an older or a different card of a known person; ``TresorError/unverified``
     ///   for another person under a known handle, unless `replacing` or `beside`.
@@ -68,11 +68,11 @@ package struct Pins: Hashable, Sendable {
         _ chain: CardChain, time: UInt64, replacing: Bool, beside: Bool
     ) throws(TresorError) {
         if let known = self[chain.user], !chain.extends(known.chain) { throw .forked }
-        guard replacing || beside || contradicting(chain).isEmpty else { throw .unverified }
+        let others = contradicting(chain).map(\.chain.user)
+        guard replacing || beside || others.isEmpty else { throw .unverified }
         if replacing {
             pins = pins.map { pin in
-                let isOther = pin.chain.user != chain.user && pin.chain.handle == chain.handle
-                return isOther ? Pin(chain: pin.chain, time: pin.time, isReplaced: true) : pin
+                others.contains(pin.chain.user) ? Pin(chain: pin.chain, time: pin.time, isReplaced: true) : pin
             }
         }
         let pin = Pin(chain: chain, time: time, isReplaced: false)

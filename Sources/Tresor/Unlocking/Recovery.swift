@@ -13,8 +13,12 @@ package struct Recovery: Sendable {
 
     /// Opens the identity with the 24 words and gives it a new password, as ``Client/recover(kit:newPassword:cost:)``
     /// does, and says whether the identity came from the store.
+    ///
+    /// - Parameter given: the copy that the kit opens, for an empty home; `nil` for the store's. A service that does not
+    ///   know the person has no server share of theirs.
     @concurrent package func recover(
-        kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost
+        kit: borrowing RecoveryKit, from given: IdentityFile? = nil, newPassword: borrowing Password,
+        cost: Argon2id.Cost
     ) async throws(TresorError) -> RecoveredSession {
         if try home.read(.identity) != nil {
             let session = Session(client: client, identity: try client.identityFileBlocking().open(withKit: kit))
@@ -22,8 +26,7 @@ package struct Recovery: Sendable {
             return RecoveredSession(session: session, isFromStore: false)
         }
         let locator = try kit.locator()
-        guard let bytes = try await store.kitCopy(locator: locator) else { throw .wrongPassword }
-        let copy = try IdentityFile(bytes)
+        let copy = if let given { given } else { try await storedCopy(at: locator) }
         guard copy.isKitCopy else { throw .altered }
         let identity = try copy.open(withKit: kit)
         let slot = try await HeldPassword.slot(
@@ -31,16 +34,23 @@ package struct Recovery: Sendable {
         let file = try copy.settingPassword(slot, identity: identity)
         try await client.changingSlots { () async throws(TresorError) in
             try await Speaker.person(identity).call(from: home) { () async throws(TresorError) in
-                try await deleteServerShares(of: identity)
+                do throws(TresorError) { try await deleteServerShares(of: identity) } catch {
+                    guard given != nil, error == .noAccess else { throw error }
+                }
             }
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
                 try home.replace(.identity, with: file.bytes)
                 // Without the note, each store is asked for the copy.
-                try? client.archive.noteStore(of: TresorID(locator))
+                if given == nil { try? client.archive.noteStore(of: TresorID(locator)) }
             }
         }
         return RecoveredSession(session: Session(client: client, identity: identity), isFromStore: true)
+    }
+
+    private func storedCopy(at locator: Hash256) async throws(TresorError) -> IdentityFile {
+        guard let bytes = try await store.kitCopy(locator: locator) else { throw .wrongPassword }
+        return try IdentityFile(bytes)
     }
 
     /// Deletes the server shares of all devices. A service may not have seen the newest generation: a renewal was
@@ -98,6 +108,6 @@ package struct Recovery: Sendable {
 package struct RecoveredSession: Sendable {
     /// The session.
     package let session: Session
-    /// Whether the identity came from the store. The home then has no pins and no pinned heads.
+    /// Whether the identity came from the store, or from a copy that was given. The home then has no pins and no pinned heads.
     package let isFromStore: Bool
 }

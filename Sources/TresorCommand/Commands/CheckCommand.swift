@@ -94,7 +94,7 @@ struct CheckCommand: InputsCommand {
             numbers.prefix(3).map { String($0) }.joined(separator: ", ") + (numbers.count > 3 ? " and others" : "")
         }
         if !found.lost.isEmpty {
-            let repair = "tresor check --repair -t \(id.description.prefix(10))"
+            let repair = HintCompletion.complete("tresor check --repair -t \(id.description.prefix(10))")
             let text = "the store lacks the records of entry \(entries(found.lost)): \(repair)"
             try report.add("bad", subject, text, .store(.withheld))
         }
@@ -108,8 +108,11 @@ struct CheckCommand: InputsCommand {
             let (entry, short) = ("entry \(found.checkpoint)", id.description.prefix(10))
             let text =
                 switch error {
-                case .store: "the store lacks volumes of \(entry): tresor check --repair -t \(short)"
-                case .altered: "\(entry) keeps other records than were put; who wrote it: tresor log -t \(short)"
+                case .store:
+                    "the store lacks volumes of \(entry): \(HintCompletion.command("check --repair -t \(short)"))"
+                case .altered:
+                    "\(entry) keeps other records than were put; who wrote it: "
+                        + HintCompletion.command("log -t \(short)")
                 default: "the volumes of \(entry): \(CommandFailure(error).message)"
                 }
             try report.add("bad", subject, text, CommandError(error))
@@ -119,7 +122,8 @@ struct CheckCommand: InputsCommand {
         }
         if !found.unsent.isEmpty {
             let count = found.unsent.count == 1 ? "1 record has" : "\(found.unsent.count) records have"
-            try report.add("warn", subject, "\(count) changes that are not sent yet: tresor sync", nil)
+            let text = "\(count) changes that are not sent yet: \(HintCompletion.command("sync"))"
+            try report.add("warn", subject, text, nil)
         }
     }
 

@@ -74,8 +74,8 @@ struct DeviceCommand: SurfaceCommand {
             guard let first = found.first else {
                 throw CommandFailure(
                     .notFound,
-                    "this home trusts no device \(DisplayText.name(id)): each home has a list of its own, and tresor "
-                        + "rotate --identity ends the devices of all",
+                    "this home trusts no device \(DisplayText.name(id)): each home has a list of its own, and "
+                        + "\(HintCompletion.command("rotate --identity")) ends the devices of all",
                     hints: known.isEmpty ? [] : ["tresor device list"])
             }
             guard found.count == 1 else {
@@ -86,7 +86,7 @@ struct DeviceCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "revoke devices", acceptingDevice: false)
         workplace.output.explain(
             "a store that keeps a deleted server share can still open the identity, together with the stolen disk")
-        workplace.output.explain("if both are possible: tresor rotate --identity")
+        workplace.output.explain("if both are possible: \(HintCompletion.command("rotate --identity"))")
         let names = chosen.map { id in
             let name = devices.first { $0.id == id }.map { " \(DisplayText.quoted($0.name.bytes))" } ?? ""
             return "\(id.description.prefix(10))\(name)"

@@ -145,12 +145,7 @@ struct OutputOptions: ParsableArguments, Sendable {
             return "\(alone) -o \(other) \(Shell.path(input))"
         }
         try file.refuse(input)
-        do throws(CommandFailure) {
-            try file.check()
-        } catch {
-            guard error.error == .usage else { throw error }
-            throw CommandFailure(error.error, error.message, hints: ["tresor … --force"], file: error.file)
-        }
+        try file.checkFirst()
         return file
     }
 }

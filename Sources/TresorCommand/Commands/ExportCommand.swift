@@ -9,18 +9,30 @@ struct ExportCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "export", group: .tresors, abstract: "Write a tresor to a file, for somebody with another store.",
-            usage: "tresor export -t T [--without-attachments] [-a] [-o FILE]",
+            usage: """
+                tresor export -t T [--without-attachments] [-a] [-o FILE]
+                tresor export --recovery -o FILE
+                """,
             discussion: """
                 The file has the log, the wrapped keys, the members' cards and the sealed records: what the store holds of \
                 the tresor, and nothing secret. It has no sealed files; send them too. Anyone who gets it learns what the \
                 store learns. It has at most 256 MiB; --without-attachments leaves out the contents of records above \
-                64 KiB. -a makes text.
+                64 KiB. -a makes text. --recovery writes the copy of your identity that your recovery kit opens: with its \
+                words, tresor recover --from FILE needs no store. A later kit leaves that file to the words before it.
                 """,
             classes: [.identity, .store], further: [.busy],
-            examples: ["tresor export -t interventions -o interventions.export"])
+            examples: [
+                "tresor export -t interventions -o interventions.export", "tresor export --recovery -o recovery.copy",
+            ])
     }
 
-    @OptionGroup var tresor: TresorOption
+    @Option(
+        name: [.customShort("t"), .customLong("tresor")],
+        help: ArgumentHelp("A tresor: its name, OWNER/NAME, or an id of at least 6 characters.", valueName: "T"))
+    var tresor: String?
+
+    @Flag(help: "Write the copy of your identity that your recovery kit opens.")
+    var recovery = false
 
     @Flag(name: [.short, .customLong("armour")], help: "Make text instead of binary.")
     var a = false
@@ -36,12 +48,16 @@ struct ExportCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
+        guard !recovery else { return try await writeKitCopy() }
+        var chosen = TresorOption()
+        guard let tresor else { throw CommandFailure.usage("name the tresor to write: -t T, or --recovery") }
+        chosen.tresor = tresor
         let plan = try OutputPlan(inputs: [], output: output, directory: nil, json: options.json, takesDirectory: false)
         { $0 }
         let workplace = try await CommandContext.open(options)
         try workplace.invocation.refuseOwnFiles(plan)
         try refuseTerminal(plan)
-        let id = try await tresor.id(in: workplace, to: "export a tresor")
+        let id = try await chosen.id(in: workplace, to: "export a tresor")
         let export = try await export(id, workplace)
         let bytes = a ? export.armoured : export.bytes
         if case .file(let path) = plan.steps[0].target {
@@ -52,6 +68,25 @@ struct ExportCommand: SurfaceCommand {
             try workplace.output.data(bytes.span)
         }
         try report(export, count: bytes.count, plan.steps[0].target, workplace)
+    }
+
+    private func writeKitCopy() async throws {
+        guard tresor == nil, !a, !withoutAttachments, let output, !["", "-"].contains(output) else {
+            throw CommandFailure.usage(
+                "--recovery goes with -o FILE alone", hints: ["tresor export --recovery -o FILE"])
+        }
+        let workplace = try await CommandContext.open(options)
+        try workplace.invocation.refuseReplacing(output)
+        try OutputFile(path: output, access: .owner, replaces: false).check()
+        let session = try await workplace.unlock(to: "copy your identity for its recovery kit")
+        try await KitCopyFile(path: output).write(session, workplace)
+        guard options.json else { return }
+        let chain = session.identity.chain
+        try workplace.output.object([
+            "type": "identity", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
+            "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
+            "file": .string(output),
+        ])
     }
 
     private func export(_ id: TresorID, _ workplace: CommandContext) async throws -> TresorExport {

@@ -12,11 +12,12 @@ struct GetCommand: SurfaceCommand {
             name: "get", group: .data, abstract: "Write the newest content of records.",
             usage: """
                 tresor get -t T NAME [--rev REV] [--accept-incomplete] [-o FILE | -C DIR]
-                tresor get -t T NAME… [--all] [--accept-incomplete] -C DIR
+                tresor get -t T NAME… [--all] [--accept-incomplete] -C DIR [--force]
                 """,
             discussion: """
                 Fetches what others changed first, and sends nothing. The content goes to standard output, to FILE, or \
-                to a file of its name in DIR, with _ in the place of /; a file that is there is replaced. --all writes \
+                to a file of its name in DIR, with _ in the place of /. FILE is replaced; a file in DIR only with --force, because \
+                it may have been edited. --all writes \
                 every version that no later one replaced, as NAME.rREV, and --rev one of them. While something that the \
                 log names is missing in the store, nothing is shown as newest. Where the store cannot be reached, it \
                 writes what this home saw last, says so, and succeeds. A content above 64 KiB is fetched each time, and \
@@ -48,6 +49,9 @@ struct GetCommand: SurfaceCommand {
         name: .customShort("C"), help: ArgumentHelp("Write files into DIR.", valueName: "DIR"),
         completion: .directory)
     var directory: String?
+
+    @Flag(help: "Replace existing files in DIR.")
+    var force = false
 
     @Argument(help: ArgumentHelp("The records.", valueName: "NAME"))
     var names: [String]
@@ -88,6 +92,7 @@ struct GetCommand: SurfaceCommand {
 
     private func check() throws {
         guard rev == nil || names.count == 1 else { throw CommandFailure.usage("--rev takes one NAME") }
+        guard !force || directory != nil else { throw CommandFailure.usage("--force goes with -C") }
         guard rev == nil || !all else { throw CommandFailure.usage("--rev and --all cannot both be given") }
         guard output == nil || directory == nil else { throw CommandFailure.usage("-o and -C cannot both be given") }
         guard output != "", directory != "" else { throw CommandFailure.usage("a file name cannot be empty") }
@@ -120,8 +125,8 @@ struct GetCommand: SurfaceCommand {
             let byteCount: Int
             if let path = path ?? output, path != "-" {
                 try reading.workplace.invocation.refuseReplacing(path)
-                let file = OutputFile(path: path, access: .owner)
-                try file.check()
+                let file = OutputFile(path: path, access: .owner, replaces: force || directory == nil)
+                try file.checkFirst()
                 byteCount = try await write(record, to: file, reading)
                 try file.commit()
             } else {
@@ -206,7 +211,7 @@ struct GetCommand: SurfaceCommand {
         guard !versions.isEmpty else {
             throw CommandFailure(
                 .notFound, "there is no record \(DisplayText.quoted(name)) in \(reading.title)",
-                hints: ["tresor records -t \(Shell.word(tresor.tresor))"])
+                hints: await near(name, reading) + ["tresor records -t \(Shell.word(tresor.tresor))"])
         }
         guard let rev else { return versions }
         guard let wanted = versions.first(where: { $0.revision == rev }) else {
@@ -215,6 +220,12 @@ struct GetCommand: SurfaceCommand {
                 hints: ["tresor records -t \(Shell.word(tresor.tresor)) --versions -- \(Shell.word(name))"])
         }
         return [wanted]
+    }
+
+    /// The suggestions for a mistyped name.
+    private func near(_ name: String, _ reading: Reading) async -> [String] {
+        let names = ((try? await reading.records.list())?.records ?? []).map(\.name)
+        return Suggestion.near(name, among: names).map { "did you mean: \(HintCompletion.replacing(name, with: $0))" }
     }
 
     private func report(_ record: Record, _ byteCount: Int, _ reading: Reading, file: String?) throws {

@@ -127,10 +127,12 @@ struct ImportCommand: InputsCommand {
         } else if try workplace.client.people.ownChain()?.user == founder {
             // Of newer keys than this home has, every command tells.
             guard trust == .unverified else { return }
-            workplace.output.say("\(id) bears your old keys; confirm that you made it: tresor verify --mine \(id)")
+            let command = HintCompletion.command("verify --mine \(id)")
+            workplace.output.say("\(id) bears your old keys; confirm that you made it: \(command)")
         } else {
             let word = Shell.word(chain.handle, or: founder)
-            workplace.output.say("\(owner) is not verified; compare safety numbers: tresor verify \(word)")
+            let command = HintCompletion.command("verify \(word)")
+            workplace.output.say("\(owner) is not verified; compare safety numbers: \(command)")
         }
     }
 

@@ -148,7 +148,9 @@ struct KeygenCommand: SurfaceCommand {
     private func checkFree(_ handle: Name, in workplace: CommandContext) async throws {
         guard try await !workplace.client.store.cards(handle: handle.bytes).isEmpty else { return }
         throw CommandFailure(
-            .usage, "there is a card of \(DisplayText.name(name)) in this store already; choose another handle")
+            .usage,
+            "there is a card of \(DisplayText.name(name)) in this store already: choose another handle, or restore your "
+                + "identity from another home with its kit", hints: ["tresor recover"])
     }
 
     private func publish(_ session: Session, _ workplace: CommandContext) async throws {

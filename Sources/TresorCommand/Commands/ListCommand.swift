@@ -53,7 +53,9 @@ struct ListCommand: SurfaceCommand {
         if !apart.isEmpty {
             try workplace.output.line("not verified:")
             try print(apart, workplace)
-            if summaries.contains(where: { !$0.isRead }) { workplace.output.say("tresor list --all reads these") }
+            if summaries.contains(where: { !$0.isRead }) {
+                workplace.output.say("\(HintCompletion.command("list --all")) reads these")
+            }
         }
         for summary in summaries {
             guard let state = summary.state else { continue }
@@ -61,7 +63,9 @@ struct ListCommand: SurfaceCommand {
             guard let failure = try workplace.verifier.outdated(state, title: title) else { continue }
             workplace.output.say(failure.message)
         }
-        if rows.isEmpty { workplace.output.say("there are no tresors here yet; tresor create NAME makes one") }
+        if rows.isEmpty {
+            workplace.output.say("there are no tresors here yet; \(HintCompletion.command("create NAME")) makes one")
+        }
         try finish(rows)
     }
 

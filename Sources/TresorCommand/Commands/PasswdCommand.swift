@@ -51,7 +51,8 @@ struct PasswdCommand: SurfaceCommand {
         }
         workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed")
         if revokeDevices { workplace.output.say("trusted devices no longer open anything") }
-        workplace.output.say("if the old one leaked and the identity file was stolen: tresor rotate --identity")
+        workplace.output.say(
+            "if the old one leaked and the identity file was stolen: \(HintCompletion.command("rotate --identity"))")
         guard options.json else { return }
         try workplace.output.object([
             "type": "identity", "handle": .text(handle.bytes), "user": .string(file.chain.user.description),

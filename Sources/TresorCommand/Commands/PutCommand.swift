@@ -17,7 +17,8 @@ struct PutCommand: InputsCommand {
             discussion: """
                 All INPUTs are one commit: it happens wholly or not at all. A record's name is --as, or the last \
                 component of INPUT. A change replaces every version that this home had seen before, by get, records, \
-                sync or an earlier put. What others changed unseen stays beside it, and put names it. With --if REV, \
+                sync or an earlier put, also where sync --watch brought it; put names those of other people. What others \
+                changed unseen stays beside it, and put names it. With --if REV, \
                 what others changed is fetched first, and REV counts as seen. A content of up to 64 KiB that is there \
                 already makes no revision. A larger INPUT becomes an attachment: others fetch it when they get the \
                 record. What cannot be sent stays in your home, and tresor sync sends it. --later needs no store.
@@ -89,6 +90,7 @@ struct PutCommand: InputsCommand {
                 outcome.revision = sent.commits.last
                 output.say("\(count) in \(title)" + (outcome.revision.map { ", revision \($0)" } ?? ""))
                 outcome.others = try await others(beside: made, sent.commits, records)
+                outcome.replaced = try await replaced(by: made, seen, outcome.others, records)
                 try tell(outcome, summary, session, reach.workplace)
             }
         }
@@ -96,7 +98,7 @@ struct PutCommand: InputsCommand {
         await reach.workplace.tresors.tell(session)
     }
 
-    /// What became of the changes.
+    /// The outcome of the changes.
     private struct PutOutcome {
         let made: [RecordChange]
         /// The names of the records that have this content already.
@@ -104,6 +106,8 @@ struct PutCommand: InputsCommand {
         var revision: UInt64?
         /// The versions that stand beside what was sent, by the places of their records in `made`.
         var others: [(place: Int, versions: [RecordVersion])] = []
+        /// The versions of other people that what was sent replaced, by the same places.
+        var replaced: [(place: Int, versions: [RecordVersion])] = []
 
         init(_ made: [RecordChange], of changes: [RecordChange]) {
             self.made = made
@@ -112,11 +116,14 @@ struct PutCommand: InputsCommand {
         }
 
         func object(in tresor: TresorID) -> JSONObject {
-            let beside = others.flatMap { place, versions in versions.map { Self.object($0, of: made[place].name) } }
+            func objects(_ versions: [(place: Int, versions: [RecordVersion])]) -> JSON {
+                .array(versions.flatMap { place, all in all.map { Self.object($0, of: made[place].name) } })
+            }
             var object: JSONObject = [
                 "type": "put", "tresor": .string(tresor.description),
                 "records": .array(made.map { .string($0.name) }),
-                "unchanged": .array(unchanged.map { .string($0) }), "beside": .array(beside),
+                "unchanged": .array(unchanged.map { .string($0) }), "beside": objects(others),
+                "replaced": objects(replaced),
             ]
             if let revision { object["revision"] = .unsigned(revision) }
             return object
@@ -178,11 +185,28 @@ struct PutCommand: InputsCommand {
         }
     }
 
+    /// The versions of other people that what was sent replaced: their authors may not be what the person meant to end.
+    private func replaced(
+        by made: [RecordChange], _ seen: SeenRecords, _ others: [(place: Int, versions: [RecordVersion])],
+        _ records: Records
+    ) async throws -> [(place: Int, versions: [RecordVersion])] {
+        let all = try await HomeRecords(of: records).ofOthers(made.map(\.name), in: seen)
+        return all.enumerated().compactMap { place, versions in
+            let beside = others.first { $0.place == place }?.versions.map(\.revision) ?? []
+            let gone = versions.filter { !beside.contains($0.revision) }
+            return gone.isEmpty ? nil : (place: place, versions: gone)
+        }
+    }
+
     private func tell(
         _ outcome: PutOutcome, _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext
     ) throws {
         let state = try session.client.archive.verifiedState(of: summary.tresor)
         let words = VersionWords(tresors: workplace.tresors, state: state, user: session.user)
+        for (place, versions) in outcome.replaced {
+            let name = DisplayText.quoted(outcome.made[place].name)
+            workplace.output.say(words.words(of: name, isDeleted: delete, inPlaceOf: versions))
+        }
         for (place, versions) in outcome.others {
             let name = outcome.made[place].name
             workplace.output.say(words.words(of: DisplayText.quoted(name), isDeleted: delete, besides: versions))

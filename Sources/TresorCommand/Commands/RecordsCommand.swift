@@ -39,6 +39,7 @@ struct RecordsCommand: SurfaceCommand {
         let (workplace, records, state) = (fetched.workplace, fetched.records, fetched.state)
         let list = try await records.list(prefix: prefix, includingDeleted: deleted)
         var table = Table("REV", "DATE", "AUTHOR", "SIZE", "STATE", "NAME")
+        if options.json, list.records.isEmpty { try workplace.output.object(Self.object(ofNone: fetched)) }
         for record in list.records {
             for version in try await self.versions(of: record, in: records) {
                 guard !options.json else {
@@ -78,6 +79,13 @@ struct RecordsCommand: SurfaceCommand {
     private func author(of record: RecordSummary, _ handle: String) -> String {
         let words = (record.isVerified ? [] : ["not verified"]) + [FileReporter.words(record.status)].compactMap(\.self)
         return words.isEmpty ? handle : "\(handle) (\(words.joined(separator: ", ")))"
+    }
+
+    /// The object in the place of records, which would say how far they were read.
+    private static func object(ofNone fetched: FetchedRecords) -> JSONObject {
+        var object: JSONObject = ["type": "no_records", "tresor": .string(fetched.summary.tresor.description)]
+        object.addProof(of: fetched)
+        return object
     }
 
     private func object(_ record: RecordSummary, _ fetched: FetchedRecords) -> JSONObject {

@@ -11,12 +11,13 @@ struct RecoverCommand: SurfaceCommand {
         CommandPage(
             name: "recover", group: .you, abstract: "Restore your identity with the 24 words, or make a new kit.",
             usage: """
-                tresor recover [--kit FILE] [--argon2id MIB,PASSES]
+                tresor recover [--from FILE] [--kit FILE] [--argon2id MIB,PASSES]
                 tresor recover --new-kit [--kit FILE]
                 """,
             discussion: """
                 In an empty home, for example of a second machine, the identity comes from the store, which has a copy \
-                that only the kit opens: name it, or a copy of its file, with --store. That home starts with no \
+                that only the kit opens: name it, or a copy of its file, with --store. --from takes that copy from a file \
+                of export --recovery instead, and a store that is missing is made. That home starts with no \
                 verified people and no pinned heads. --new-kit makes new words; the old ones become invalid.
                 """,
             classes: [.identity, .store, .write],
@@ -28,6 +29,11 @@ struct RecoverCommand: SurfaceCommand {
         completion: .file())
     var kit: String?
 
+    @Option(
+        help: ArgumentHelp("Take the identity from a file of export --recovery.", valueName: "FILE"),
+        completion: .file())
+    var from: String?
+
     @Flag(help: "Make a new kit.")
     var newKit = false
 
@@ -38,8 +44,41 @@ struct RecoverCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
+        if let from { return try await recover(from: KitCopyFile(path: from)) }
         let workplace = try await CommandContext.open(options, identifying: newKit)
-        if newKit { try await makeKit(workplace) } else { try await recover(workplace) }
+        if newKit { return try await makeKit(workplace) }
+        let cost = try argon2id?.cost() ?? .standard
+        let recoveryKit = try recoveryKit(workplace)
+        let name = (try? workplace.client.identityFileBlocking().chain.handle.text) ?? "the recovered identity"
+        _ = try await recover(recoveryKit, try newPassword(of: name, workplace), cost, workplace)
+    }
+
+    /// Restores the identity from a copy in a file. Its words and the new password come before a missing store is made.
+    private func recover(from file: KitCopyFile) async throws {
+        guard !newKit else { throw CommandFailure.usage("--from restores an identity, and --new-kit changes its kit") }
+        let local = try CommandContext.local(options)
+        guard (try local.client.home.read(.identity)) == nil else {
+            throw CommandFailure.usage(
+                "--from restores into an empty home, and this one has an identity",
+                hints: ["tresor … {--home} --home DIR"])
+        }
+        let cost = try argon2id?.cost() ?? .standard
+        let copy = try file.read(local.invocation)
+        let recoveryKit = try recoveryKit(local)
+        try file.check(copy, opensWith: recoveryKit)
+        let password = try newPassword(of: copy.chain.handle.text, local)
+        let places = local.invocation.places
+        let isStoreNew = try places.service() == nil && FileIdentity(path: try places.store()) == nil
+        let workplace = try await CommandContext.open(options, creating: true, identifying: false)
+        try await file.checkNewest(copy, in: workplace)
+        let session = try await recover(recoveryKit, from: copy, password, cost, workplace)
+        try await file.introduce(session, workplace, isStoreNew: isStoreNew)
+    }
+
+    private func newPassword(of name: String, _ workplace: CommandContext) throws -> Password {
+        try PasswordSource.prepared(
+            try workplace.invocation.passwords.new(
+                for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
     }
 
     private func makeKit(_ workplace: CommandContext) async throws {
@@ -58,33 +97,29 @@ struct RecoverCommand: SurfaceCommand {
         try await place.make(workplace) { recoveryKit in
             try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
         }
-        workplace.output.say(
-            "the new kit is valid; the one before opens nothing here or in the store; a home of yours on another device "
-                + "keeps its own")
+        let before = former == nil ? "" : "; the one before opens nothing here or in the store"
+        workplace.output.say("the new kit is valid\(before); a home of yours on another device keeps its own")
         // The copies there cannot be deleted from here.
         for other in former.map(workplace.client.archive.otherStores(ofKit:)) ?? [] {
             let path = DisplayText.quoted(String(decoding: other.bytes, as: UTF8.self))
             workplace.output.say(
                 "the kit before still opens the copy in \(path); if others may know its words, "
-                    + "make new keys: tresor rotate --identity")
+                    + "make new keys: \(HintCompletion.command("rotate --identity"))")
         }
         try report(session, "kit", workplace)
     }
 
-    private func recover(_ workplace: CommandContext) async throws {
-        let cost = try argon2id?.cost() ?? .standard
-        let recoveryKit = try recoveryKit(workplace)
-        let name = (try? workplace.client.identityFileBlocking().chain.handle.text) ?? "the recovered identity"
-        let password = try PasswordSource.prepared(
-            try workplace.invocation.passwords.new(
-                for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
+    private func recover(
+        _ recoveryKit: borrowing RecoveryKit, from copy: IdentityFile? = nil, _ password: borrowing Password,
+        _ cost: Argon2id.Cost, _ workplace: CommandContext
+    ) async throws -> Session {
         let people = (try? workplace.client.people.pinnedBlocking()) ?? []
         let tresors = (try? workplace.client.logs.knownBlocking()) ?? []
         let isNew = people.isEmpty && tresors.isEmpty
         let recovered: RecoveredSession
         do {
             recovered = try await workplace.client.recovery.recover(
-                kit: recoveryKit, newPassword: password, cost: cost)
+                kit: recoveryKit, from: copy, newPassword: password, cost: cost)
         } catch {
             if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
@@ -97,24 +132,28 @@ struct RecoverCommand: SurfaceCommand {
                 workplace.output.say(
                     "this home starts with no verified people and no pinned heads: compare safety numbers again")
             }
-            workplace.output.say("trusted devices are removed")
+            // Those of a store that is lost stay as they are.
+            if copy == nil { workplace.output.say("trusted devices are removed") }
         }
         let chain = recovered.session.identity.chain
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) is restored, generation \(chain.newest.generation)")
         if !options.json { try workplace.output.line(try chain.number().grouped) }
         try report(recovered.session, "password", workplace)
+        return recovered.session
     }
 
     /// Says what a kit needs, and tells an older kit from one without its store.
     private static func opensNothing(isHomeEmpty: Bool) -> CommandFailure {
         let reason =
             isHomeEmpty
-            ? "the kit opens nothing in this store: a kit needs the store in which it was made, or a copy of that file"
+            ? "the kit opens nothing in this store: a kit needs the store in which it was made, a copy of that file, or a "
+                + "file of export --recovery"
             : "the kit does not open the identity of this home"
         return CommandFailure(
             .wrongPassword, "\(reason); only the newest kit opens",
-            hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"])
+            hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"]
+                + (isHomeEmpty ? ["tresor … --from FILE"] : []))
     }
 
     private func report(_ session: Session, _ changed: String, _ workplace: CommandContext) throws {

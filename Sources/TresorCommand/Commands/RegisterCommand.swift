@@ -19,7 +19,8 @@ struct RegisterCommand: SurfaceCommand {
                 invitation can do so at once. Until then the exit code is 17; run the command again later. \
                 --no-login leaves nothing with the service that a password opens. This home knows a service again by its \
                 key: --replace takes another one at the same address, if its operator says that they made a new one. \
-                --invite is for the operator, and \
+                With --store, a service that has moved is registered with at its new address: if it is the one that this \
+                home uses, the home notes the address. --invite is for the operator, and \
                 prints an invitation: 26 characters, good once within 14 days. Anyone who has them can use them.
                 """,
             classes: [.identity, .store, .write], further: [.waiting],
@@ -62,6 +63,24 @@ struct RegisterCommand: SurfaceCommand {
         try await service.session.client.people.publishCard()
         try await service.session.unlocking.restoreKitCopy()
         try report(service)
+        try await noteMove(of: service)
+    }
+
+    /// Notes the address that was given, if the service that this home uses has answered there. A tresor in another store
+    /// has to be taken along first.
+    private func noteMove(of service: AskedService) async throws {
+        let (workplace, places) = (service.workplace, service.workplace.invocation.places)
+        guard options.store != nil, let noted = try places.notedService(), let given = try places.service(),
+            noted != given
+        else { return }
+        let known = try KnownServices.server(at: noted.address.audience.hash(), in: workplace.client.home)
+        guard try await service.serverID() == known else {
+            let former = DisplayText.quoted(noted.address.description)
+            return workplace.output.say(
+                "\(service.place) is another service than \(former), which this home goes on to use without --store")
+        }
+        try places.noteStore()
+        workplace.output.say("this home uses \(service.place) from now on")
     }
 
     /// Forgets the service that the home has met at the address.

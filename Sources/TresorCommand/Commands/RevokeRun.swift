@@ -68,7 +68,12 @@ struct RevokeRun {
                 let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
                 throw CommandFailure(of: error, "only an owner can remove people from \(title) (owned by \(owner))")
             case .usage(.lastOwner) where command.me:
-                throw CommandFailure(of: error, "the last owner cannot leave \(title)")
+                throw CommandFailure(
+                    of: error, "the last owner cannot leave \(title): make somebody else an owner first, or delete it",
+                    hints: [
+                        "tresor share -t \(Shell.word(text)) PERSON --role owner",
+                        "tresor delete -t \(Shell.word(text))",
+                    ])
             case .usage(.yourself):
                 throw CommandFailure(
                     of: error, "to leave \(title) yourself, use --me",

@@ -15,7 +15,8 @@ struct ShareCommand: SurfaceCommand {
                 """,
             discussion: """
                 Shows the safety number of each unverified PERSON and of a card: compare it by telephone. \
-                --number says which one a card must have. Adds all PERSONs to a \
+                --number says which one a card must have. Without a terminal, a card answers alone, and its number is \
+                shown. Adds all PERSONs to a \
                 tresor, or none. With several -t, the number is compared once, and the tresors are changed one \
                 after the other. The date of --until does not revoke a key by itself: after it, check reports that \
                 it has passed, and the next act of an owner removes the person. In a tresor with approvers the people \
@@ -70,7 +71,10 @@ struct ShareCommand: SurfaceCommand {
     func perform() async throws {
         try checkArguments()
         let workplace = try await CommandContext.open(options)
-        if let until, until.end.seconds < workplace.now { throw CommandFailure.usage("--until has passed already") }
+        if let until, until.end.seconds < workplace.now {
+            let clock = Timestamp(seconds: workplace.now).date
+            throw CommandFailure.usage("--until has passed already: this clock says \(clock)")
+        }
         let people = try await candidates(workplace)
         let session = try await workplace.unlock(to: "sign a change to \(tresor.shown)")
         try await ShareRun(command: self, people: people, session: session, workplace: workplace).perform()

@@ -65,6 +65,8 @@ struct ShareRun {
                 hints: ["ask \(owner) to run: \(shareLine(text))"])
         }
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+        guard let end = command.until?.end.seconds, !command.dryRun else { return }
+        try workplace.tresors.confirmLastDay(end, in: state, title)
     }
 
     private func shareLine(_ text: String) -> String {

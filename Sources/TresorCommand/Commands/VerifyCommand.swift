@@ -16,9 +16,10 @@ struct VerifyCommand: SurfaceCommand {
             discussion: """
                 Shows both safety numbers; the other person reads theirs to you, for example by telephone. --card \
                 takes a card that you received from them, and shows its safety number; --number then says which it \
-                has to have. Two people with one handle are verified by their user ids. --replace gives up another \
-                person who was verified under the handle, or earlier keys of this one. --mine confirms that you \
-                made T, a tresor that still bears your old keys, and adds your new ones.
+                has to have. Without a terminal, a card answers alone. Two people with one handle are verified by their \
+                user ids. --replace gives up another person who was verified under the handle, \
+                or, of somebody who is verified, their earlier keys alone. \
+                --mine confirms that you made T, a tresor that still bears your old keys, and adds your new ones.
                 """,
             classes: [.identity, .store, .write],
             examples: [
@@ -56,7 +57,7 @@ struct VerifyCommand: SurfaceCommand {
         let person = try await found(name, workplace)
         guard person.trust != .me else { throw CommandFailure.usage("that is you") }
         try reportLookalikes(of: person.chain, workplace)
-        let replaced = replace ? try workplace.client.people.namesakesBlocking(of: person.chain) : []
+        let replaced = replace ? try workplace.client.people.replacedBlocking(by: person.chain) : []
         if !replaced.isEmpty { try confirmReplacing(replaced, by: person.chain, workplace) }
         let proof = PersonVerifier.Proof(
             number: number, card: card, asksNobody: yes,

@@ -99,7 +99,8 @@ struct FindingReport {
 
     private static func elsewhere(_ path: String) -> String {
         "this store does not have the copy that the recovery kit opens; "
-            + "\(DisplayText.quoted(path)) had it: tresor check --store \(Shell.path(path))"
+            + "\(DisplayText.quoted(path)) had it: "
+            + HintCompletion.command("check --store \(Shell.path(path))")
     }
 
     /// The words for unfinished work, as far as the journal tells.
@@ -107,11 +108,12 @@ struct FindingReport {
         let client = workplace.client
         guard (try? client.cleanup.isIntroducingBlocking()) == true else {
             return "a change of password, kit, devices or keys was interrupted: "
-                + "repeat it, or delete what it left in the store: tresor check --repair"
+                + "repeat it, or delete what it left in the store: "
+                + HintCompletion.command("check --repair")
         }
         return (try? client.identityFileBlocking().chain.newest.generation) == 0
-            ? "no service knows you yet: tresor register --no-login"
-            : "your new keys are not in all your tresors yet: tresor rotate --identity"
+            ? "no service knows you yet: \(HintCompletion.command("register --no-login"))"
+            : "your new keys are not in all your tresors yet: \(HintCompletion.command("rotate --identity"))"
     }
 
     private func words(_ finding: Finding) -> String {
@@ -121,21 +123,25 @@ struct FindingReport {
             default: nil
             }
         let id = tresor.map { shown($0) } ?? "T"
-        let repair = "tresor check --repair -t \(id)"
+        let repair = HintCompletion.complete("tresor check --repair -t \(id)")
         return switch finding.remark {
         case .fine: "in order"
         case .missing: "there is none"
         // The subject is the person, or the object.
         case .failed(let error) where error == .unverified || error == .altered: CommandFailure.words(for: error)
         case .failed(let error): CommandFailure(error).message
-        case .withoutSlot: "its device share is here, but the identity has no slot for it: tresor forget"
+        case .withoutSlot:
+            "its device share is here, but the identity has no slot for it: \(HintCompletion.command("forget"))"
         case .withoutStoreHalf:
-            "the store has no server share for it, so it opens nothing: tresor forget, or tresor remember"
-        case .withoutKit: "there is no recovery kit: tresor recover --new-kit"
+            "the store has no server share for it, so it opens nothing: \(HintCompletion.command("forget")), or "
+                + HintCompletion.command("remember")
+        case .withoutKit: "there is no recovery kit: \(HintCompletion.command("recover --new-kit"))"
         case .withoutKitCopy:
-            "the store has no copy that the recovery kit opens" + way(": tresor recover --new-kit")
+            "the store has no copy that the recovery kit opens"
+                + way(": \(HintCompletion.command("recover --new-kit"))")
         case .kitElsewhere(let store): Self.elsewhere(String(decoding: store.bytes, as: UTF8.self))
-        case .notPublished: "the store does not have the newest card" + way(": tresor check --repair")
+        case .notPublished:
+            "the store does not have the newest card" + way(": \(HintCompletion.command("check --repair"))")
         case .newerKeys: "\(OldKeys.finding): \(HintCompletion.complete(OldKeys.wayOut))"
         case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):

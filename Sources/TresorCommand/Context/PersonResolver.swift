@@ -55,7 +55,7 @@ struct PersonResolver: Sendable {
             }
             throw try Self.changed(person.chain, from: pinned)
         }
-        guard let first = people.first else { throw try nobody(text, takesCard: takesCard) }
+        guard let first = people.first else { throw await nobody(text, takesCard: takesCard) }
         guard people.count == 1 else {
             let ids = people.map { ShortID.text(of: $0.chain.user, unlike: text) }
             let list = try zip(ids, people).map { "\($0) \(try $1.chain.number().grouped)" }
@@ -63,7 +63,10 @@ struct PersonResolver: Sendable {
             throw CommandFailure(
                 isKnown ? .usage : .unverified,
                 "\(DisplayText.name(text)) can mean several people: \(list.joined(separator: "; "))",
-                hints: ids.map { isKnown ? HintCompletion.replacing(text, with: $0) : "tresor verify \($0)" })
+                hints: ids.map { id in
+                    isKnown || namesake == .losesHandle
+                        ? HintCompletion.replacing(text, with: id) : "tresor verify \(id)"
+                })
         }
         try await reportImpostors(of: first)
         return first
@@ -75,7 +78,10 @@ struct PersonResolver: Sendable {
             if namesake == .losesHandle {
                 var others = people.filter { if case .changed = $0.trust { true } else { false } }
                 if let handle = try? Name(typed: text) { others += try await client.people.impostors(of: handle) }
-                if !others.isEmpty { people = others }
+                // Who has new keys and the one whom the store offers beside them may both be meant.
+                if !others.isEmpty {
+                    people = others + people.filter { if case .renewed = $0.trust { true } else { false } }
+                }
             }
             return people.map { Candidate(chain: $0.chain, trust: $0.trust) }
         } catch {
@@ -119,9 +125,8 @@ struct PersonResolver: Sendable {
         }
     }
 
-    private func nobody(_ text: String, takesCard: Bool) throws -> CommandFailure {
-        let known = try client.people.pinnedBlocking().map(\.chain.handle.text)
-        let hints = Suggestion.near(text, among: known).map {
+    private func nobody(_ text: String, takesCard: Bool) async -> CommandFailure {
+        let hints = await handles(near: text).map {
             "did you mean: \(HintCompletion.replacing(text, with: $0))"
         }
         let store = (try? invocation.places.store()).map { "the store at \(DisplayText.quoted($0))" } ?? "this store"
@@ -130,6 +135,28 @@ struct PersonResolver: Sendable {
             hints: hints + [
                 takesCard ? "tresor … --card FILE" : "tresor verify \(Shell.word(text)) --card FILE"
             ])
+    }
+
+    /// More logs are not searched for a mistyped handle.
+    private static let mostLogs = 64
+
+    /// At most three handles near one that stands for nobody: of verified people, then of people whom a log names. A
+    /// store lists nobody, so beside these it is asked for the text in small letters, with hyphens for blanks.
+    private func handles(near text: String) async -> [String] {
+        let verified = ((try? client.people.pinnedBlocking()) ?? []).map(\.chain.handle.text)
+        let states = ((try? client.logs.knownBlocking()) ?? []).prefix(Self.mostLogs).compactMap {
+            try? client.archive.verifiedState(of: $0)
+        }
+        let named = Set(states.flatMap { state in state.everybody.compactMap { state.chain(of: $0)?.handle.text } })
+        let mine = try? client.people.ownChain()?.handle.text
+        let plain = String(text.lowercased().map { " _.".contains($0) ? "-" : $0 })
+        var near = Suggestion.near(text, among: verified)
+        for handle in Suggestion.near(text, among: named.sorted()) + [plain] where near.count < 3 {
+            guard handle != mine, handle != text, !near.contains(handle) else { continue }
+            // A hint to somebody who is not there would help nobody.
+            if let people = try? await client.people.lookup(handle), !people.isEmpty { near.append(handle) }
+        }
+        return near
     }
 
     /// The failure when the store offers another person in place of a pinned one.

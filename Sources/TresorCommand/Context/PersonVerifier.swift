@@ -63,7 +63,7 @@ struct PersonVerifier: Sendable {
         let chain = person.chain
         let warnings = [try changeOfNumber(chain), replacing ? nil : try namesake(person)].compactMap(\.self)
         if let typed = proof.number {
-            warnings.forEach(output.say)
+            warnings.forEach(tell)
             try compare(typed, with: person, by: proof)
         }
         if let card = proof.card {
@@ -76,6 +76,9 @@ struct PersonVerifier: Sendable {
         try compare(chain, warnings, otherwise: proof.refusal)
         return true
     }
+
+    /// Says what a person has to be shown before a card is pinned (SPEC §7.5): with `-q` too.
+    private func tell(_ words: String) { output.explain("tresor: \(words)") }
 
     /// Pins a person whose number was compared. Another person under the handle keeps it unless they are replaced.
     func pin(_ person: Candidate, replacing: Bool = false) throws {
@@ -136,13 +139,13 @@ struct PersonVerifier: Sendable {
         let chain = person.chain
         let name = name(of: chain)
         guard !proof.asksNobody, !person.trust.isVerified, invocation.hasTerminal else {
-            warnings.forEach(output.say)
+            warnings.forEach(tell)
             guard warnings.isEmpty || replacing else {
                 throw CommandFailure(
                     .unverified, "a card alone, without its safety number, does not change what you verified before",
                     hints: ["tresor … --number \"DIGITS\""])
             }
-            return output.say("the safety number of \(name) in this card: \(try chain.number().grouped)")
+            return tell("the safety number of \(name) in this card: \(try chain.number().grouped)")
         }
         let terminal = try invocation.person(or: .usage("there is no terminal to ask at"))
         try terminal.show(warnings.map { $0 + "\n" }.joined() + "  \(name)  \(try chain.number().grouped)\n")

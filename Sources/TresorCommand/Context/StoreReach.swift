@@ -160,10 +160,10 @@ struct FetchedRecords {
             "tresor: \(absence.message); this is what this home saw last, up to entry \(report.head)\(time)")
     }
 
-    /// Who lacks what is missing.
+    /// The party that lacks what is missing.
     var holder: String { absence == nil ? "the store" : "this home" }
 
-    /// What is proved of a record that is shown.
+    /// The proof that a shown record is the newest one, in words.
     var proof: String {
         if !report.isComplete { return "not proved to be the newest" }
         return absence == nil ? "newest at head \(report.head)" : "as of entry \(report.head)"

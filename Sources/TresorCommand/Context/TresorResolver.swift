@@ -187,7 +187,8 @@ struct TresorResolver: Sendable {
         let refusal = CommandFailure(
             .failed(.clock),
             "this clock says \(clock), too far from the newest entry of an owner of \(title), \(newest): set it; if it is "
-                + "right, run at a terminal, which asks: tresor rotate -t \(ShortID.text(of: state.tresor))",
+                + "right, run at a terminal, which asks: "
+                + HintCompletion.command("rotate -t \(ShortID.text(of: state.tresor))"),
             hints: ["tresor check"])
         let terminal = try invocation.person(or: refusal)
         output.say(
@@ -195,6 +196,25 @@ struct TresorResolver: Sendable {
                 + newest)
         output.say(
             "with yes, this command removes nobody by date; what it writes into the log lets the next command do so")
+        guard try terminal.confirms("is this clock right?") else {
+            throw CommandFailure(.failed(.clock), "nothing was changed")
+        }
+    }
+
+    /// Asks whether this clock is right before a last day is written that the log does not support: it has passed by the
+    /// newest entry of an owner, or this clock is more than a day behind that. A service refuses such a clock itself.
+    ///
+    /// - Parameter end: the last second of the access.
+    /// - Throws: 1 without a person, and when they say anything but yes.
+    func confirmLastDay(_ end: UInt64, in state: LogState, _ title: String) throws {
+        guard end < state.ownerTime || now + Timestamp.secondsPerDay < state.ownerTime else { return }
+        let (clock, newest) = (Timestamp(seconds: now).date, Timestamp(seconds: state.ownerTime).date)
+        let words = "this clock says \(clock), and the newest entry of an owner of \(title) is of \(newest)"
+        let terminal = try invocation.person(
+            or: CommandFailure(
+                .failed(.clock), "\(words): set it; if it is right, run this at a terminal, which asks",
+                hints: ["tresor check"]))
+        output.say("\(words); by that, a last day of \(Timestamp(seconds: end).date) is judged")
         guard try terminal.confirms("is this clock right?") else {
             throw CommandFailure(.failed(.clock), "nothing was changed")
         }

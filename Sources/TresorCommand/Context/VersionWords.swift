@@ -31,6 +31,16 @@ struct VersionWords {
         return "\(others.count + 1) versions of \(name): this one, and \(words)"
     }
 
+    /// Names what a change that was just made has replaced.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the record, fit to be shown.
+    ///   - others: at least one.
+    func words(of name: String, isDeleted: Bool, inPlaceOf others: [RecordVersion]) -> String {
+        let thing = isDeleted ? "the deletion of \(name)" : name
+        return "\(thing) takes the place of \(others.map(words).joined(separator: ", and "))"
+    }
+
     /// `anna's of 2026-05-02 14:03 (revision 12)`.
     private func words(_ version: RecordVersion) -> String {
         let handle = state.map { tresors.handle(of: version.author, in: $0) } ?? ShortID.text(of: version.author)

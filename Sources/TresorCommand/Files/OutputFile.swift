@@ -79,6 +79,16 @@ final class OutputFile {
         }
     }
 
+    /// Does what ``check()`` does before anything is read, and names the option that replaces a file.
+    func checkFirst() throws(CommandFailure) {
+        do throws(CommandFailure) {
+            try check()
+        } catch {
+            guard error.error == .usage else { throw error }
+            throw CommandFailure(error.error, error.message, hints: ["tresor … --force"], file: error.file)
+        }
+    }
+
     private func hints(around status: stat) -> [String] {
         if case .asBefore = access {
             guard status.isKind(S_IFLNK), let target = FileIdentity.resolved(path) else { return [] }

@@ -108,7 +108,8 @@ struct Paths: Sendable, Equatable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
 
-    private func notedService() throws(CommandFailure) -> ServiceLocation? {
+    /// The service that the home notes; `nil` if it notes a file or nothing.
+    func notedService() throws(CommandFailure) -> ServiceLocation? {
         guard let note = try notedStore(), ServiceAddress.isMeant(by: note) else { return nil }
         return ServiceLocation(note: note)
     }

@@ -48,6 +48,10 @@ enum HintCompletion {
         return again.utf8.count <= limit ? again : "tresor … \(added)"
     }
 
+    /// A command inside a sentence, with the places of this run: `recover --new-kit` becomes `tresor --home x recover
+    /// --new-kit`.
+    static func command(_ words: String) -> String { complete("tresor \(words)") }
+
     /// The same command with another word in the place of one: where it is the value of one of `options`, of that.
     static func replacing(_ word: String, with other: String, of options: [String] = []) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }

@@ -10,7 +10,7 @@ struct DeviceFault {
     /// The words for a device that the store has nothing of.
     static let unknown = "it was revoked, or the store has lost its server share"
 
-    /// What the device does not do, and why.
+    /// The fault and its reason, as a sentence without an end.
     let words: String
     /// Whether it can be trusted again.
     let isOver: Bool

@@ -74,6 +74,8 @@ enum HelpTopic: String, CaseIterable, Sendable {
         this machine alone. A service knows who asks, so every command opens your identity first.
         A home may use several stores. It notes the path of the one in which it first saw a tresor: another store
         need not have that tresor. A copy of a store with other changes looks like a fork.
+        A file that -o names is replaced. Under a name that the command makes, opened content is kept, since it may have been
+        edited: --force replaces it. Sealed files are replaced; identities, cards and kits are not.
         Directories are 0700; identity, kit, device share and decrypted files 0600; sealed files and cards follow the umask.
 
         """
@@ -85,9 +87,9 @@ enum HelpTopic: String, CaseIterable, Sendable {
           {"type":"error","error":"altered","code":14,"message":"…","hints":["…"],"file":"plan.tresor"}
 
         Every object has a type: identity, card, verified, tresor, members, change, entry, head, sealed, opened, inspected,
-        device, finding, tests, exported, imported, put, record, synced, compacted, registration, invitation, applicant,
-        pending_share, error. Ids, hashes and safety numbers are strings, times RFC 3339 in UTC. Treat an unknown exit code as
-        a failure, and ignore unknown fields. Contents are never included, and no secret but an invitation, which register
+        device, finding, tests, exported, imported, put, record, no_records, synced, compacted, registration, invitation,
+        applicant, pending_share, error. Ids, hashes and safety numbers are strings, times RFC 3339 in UTC. Treat an unknown exit
+        code as a failure, and ignore unknown fields. Contents are never included, and no secret but an invitation, which register
         --invite is for.
 
         """

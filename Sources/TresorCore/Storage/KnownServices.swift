@@ -60,6 +60,11 @@ package struct KnownServices: Hashable, Sendable {
         }
     }
 
+    /// Reads the id of the service that a home has met at an address; `nil` for none.
+    package static func server(at audience: Hash256, in home: any Home) throws(TresorError) -> Hash256? {
+        try read(from: home)[audience]
+    }
+
     /// Forgets the service at an address: the next contact is the first one. Known services that do not decode are
     /// forgotten altogether.
     package static func forget(_ audience: Hash256, in home: any Home) throws(TresorError) {

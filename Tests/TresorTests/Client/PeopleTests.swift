@@ -77,12 +77,21 @@ import TresorStore
         let remarks = try await anna.client.audit.check().map(\.remark)
         #expect(!remarks.contains(.failed(.unverified)) && !remarks.contains(.anotherCard))
         // New keys of one of them leave the other alone; a third person is a stranger to both.
-        try people.pinBlocking(try mallory.renewCard(time: 5).identity.chain)
+        let renewed = try mallory.renewCard(time: 5).identity.chain
+        try people.pinBlocking(renewed)
         #expect(try people.trustBlocking(in: house.identity.chain) == .verified)
         #expect(try people.trustBlocking(in: identity("house").chain) == .changed(from: house.identity.chain))
         #expect(error { try people.pinBlocking(identity("house").chain) } == .unverified)
+        // Each has the handle already, and takes it from nobody; a third takes it from both.
         try people.pinBlocking(house.identity.chain, replacing: true)
-        #expect(try people.trustBlocking(in: mallory.chain) == .changed(from: house.identity.chain))
+        #expect(try people.trustBlocking(in: renewed) == .verified)
+        let third = try identity("house").chain
+        #expect(try people.replacedBlocking(by: house.identity.chain).isEmpty)
+        #expect(try people.replacedBlocking(by: third).count == 2)
+        try people.pinBlocking(third, replacing: true)
+        for chain in [house.identity.chain, renewed] {
+            #expect(try people.trustBlocking(in: chain) == .changed(from: third))
+        }
     }
 
     @Test func A44_aCardThatIsOfferedBesideAPinnedPersonIsAWarning() async throws {

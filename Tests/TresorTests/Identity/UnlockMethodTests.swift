@@ -189,6 +189,34 @@ import TresorStore
         _ = try await world.client(MemoryHome()).recovery.recover(kit: kit, newPassword: password("new"), cost: .floor)
     }
 
+    @Test func A31_aCopyInAFileOpensWithItsKitAlone() async throws {
+        let kit = try await anna.unlocking.makeKit()
+        let otherKit = try RecoveryKit()
+        let locator = try kit.locator()
+        let stored = try #require(await evil.truth.kitCopy(locator: locator))
+        let copy = try IdentityFile(stored)
+        try await evil.truth.deleteKitCopy(locator: locator)
+        _ = try await anna.unlocking.rememberDevice(name: .empty, until: until)
+        let whole = try file(anna)
+        let home = MemoryHome()
+        let recovery = world.client(home).recovery
+        let secret = try password("new")
+        let foreignForm = await failure {
+            _ = try await recovery.recover(kit: kit, from: whole, newPassword: secret, cost: .floor)
+        }
+        #expect(foreignForm == .altered)
+        let foreignKit = await failure {
+            _ = try await recovery.recover(kit: otherKit, from: copy, newPassword: secret, cost: .floor)
+        }
+        #expect(foreignKit == .wrongPassword)
+        #expect(home.contents.isEmpty)
+        let recovered = try await recovery.recover(kit: kit, from: copy, newPassword: secret, cost: .floor)
+        #expect(recovered.isFromStore)
+        #expect(recovered.session.user == anna.user)
+        // A later kit may have deleted the copy from this store.
+        #expect(try await evil.truth.kitCopy(locator: locator) == nil)
+    }
+
     @Test func A12_A38_anEarlierSeedIsHeldToBothKeysOfItsCard() throws {
         let empty: [UInt8] = []
         for isForeign in [false, true] {

@@ -138,9 +138,9 @@ struct PinVectors: TestWriter {
             "a longer chain of one of two people under the handle", "EdgeCase", input(both, Cast.gwenRenewed),
             Self.pins(Self.pin(Cast.gwenRenewed, time: now), Self.pin(impostor)))
         _ = give(
-            "one of two people under the handle, who takes the other's place", "EdgeCase",
+            "one of two people under the handle, who takes it from nobody", "EdgeCase",
             input(both, impostor, replacing: true),
-            Self.pins(Self.pin(Cast.gwen, replaced: true), Self.pin(impostor, time: now)))
+            Self.pins(Self.pin(Cast.gwen), Self.pin(impostor, time: now)))
     }
 
     func addLastGeneration() {
