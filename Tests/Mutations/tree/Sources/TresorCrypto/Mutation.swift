@@ -146,6 +146,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case newestKey
     /// That nobody goes on with another owner's volumes while the store has packs that they replaced.
     case packsLeft
+    /// That a home reads by volumes of its person before those of another owner.
+    case ownVolumes
     /// That a home keeps volumes for a member alone.
     case memberVolumes
     /// That nothing is shown as the newest while packs are missing.
