@@ -1,48 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
-public import TresorCore
+import TresorCore
 import TresorCrypto
-
-/// What a compaction did in one tresor, or would do.
-public struct CompactReport: Hashable, Sendable {
-    /// The tresor.
-    package let tresor: TresorID
-    /// The entry that says what is kept; `nil` where there was nothing to gain, and for a compaction that is only planned.
-    public internal(set) var checkpoint: UInt64?
-    /// The last entry whose pack is not needed any more; 0 for none.
-    package internal(set) var upto: UInt64 = 0
-    /// The number of versions that volumes keep; 0 where there was nothing to gain.
-    package internal(set) var keptCount = 0
-    /// The number of volumes that keep them.
-    package internal(set) var volumeCount = 0
-    /// The number of packs, attachments and earlier volumes that the store was asked to delete, or would be.
-    public internal(set) var deletedCount = 0
-    /// The members and waiting people who read from a later key on, and for whom packs stay: those who came first, by
-    /// rising user id. They can open no volume.
-    public internal(set) var waitingFor: [UserID] = []
-
-    init(tresor: TresorID) { self.tresor = tresor }
-}
-
-/// A compaction that was decided on. Nothing was changed yet.
-package struct CompactionPlan: Sendable {
-    /// The next change.
-    enum Step: Sendable {
-        /// Append a checkpoint with these volumes, sealed.
-        case seal([[UInt8]])
-        /// Delete these blobs, which the newest checkpoint replaced. Its volumes are proved.
-        case delete([Hash256])
-    }
-
-    /// The report of a compaction that goes by this plan, as far as it is known before.
-    package let report: CompactReport
-    let view: RecordView
-    let step: Step
-
-    /// Whether nothing is to be sealed, and nothing is left to be deleted.
-    package var isEmpty: Bool { report.volumeCount == 0 && report.deletedCount == 0 }
-}
 
 /// Makes a checkpoint, and deletes the packs for which it stands (SPEC §19.5, §19.7).
 struct Compaction: Sendable {
@@ -90,12 +50,12 @@ struct Compaction: Sendable {
             var report = sealed ?? decided.report
             switch decided.step {
             case .seal(let volumes):
-                if try await append(volumes, to: state, &report) { sealed = report }
+                if try await append(volumes, of: decided.view, to: state, &report) { sealed = report }
             case .delete(let blobs):
                 // The proof takes a while. Somebody may have made the next checkpoint since.
                 guard try await client.logs.state(of: tresor).checkpoint == state.checkpoint else { continue }
-                report.deletedCount = decided.report.deletedCount
-                try await delete(blobs, by: decided)
+                report.note(deleting: decided.report.deletedCount > 0 ? blobs : [])
+                try await delete(blobs, by: decided, isFetched: sealed?.checkpoint == state.checkpoint)
                 return report
             }
         }
@@ -124,42 +84,46 @@ struct Compaction: Sendable {
         at state: LogState, synced head: UInt64, isSealed: Bool = false
     ) async throws(TresorError) -> CompactionPlan? {
         try checkOwner(state)
-        let entries = try await CommitReader(client: client).entries(of: state, from: 0) {
-            $0.isCommit || $0.isCheckpoint
-        }
-        let view = try await trustedView(at: state, entries)
+        let log = try await CommitReader(client: client).records(of: state)
+        let known = try await records.view(at: state, log)
+        let view = try await CheckpointTrust(records: records, state: state, entries: log).sealable(known)
         guard view.table.isComplete else {
             guard state.head.sequence > head else { throw .store(.withheld) }
             return nil
         }
         var report = CompactReport(tresor: tresor)
         let limit = limit(in: state, &report)
-        let unneeded = UnneededBlobs(session: session, view: view, entries: entries)
-        if try await isSealed ? true : !hasGain(upto: limit, in: view) {
+        let unneeded = UnneededBlobs(session: session, view: view, entries: log.all)
+        if isSealed || !hasGain(upto: limit, in: view, log) {
             report.upto = state.floor
             do throws(TresorError) {
                 let blobs = try await unneeded.proved()
                 let areThere = try await isSealed ? true : unneeded.areThere(upto: state.floor)
-                if areThere { report.deletedCount = blobs.count }
+                if areThere { report.note(deleting: blobs) }
                 return CompactionPlan(report: report, view: view, step: .delete(blobs))
             } catch {
                 // Who has all packs puts a checkpoint in the place of one that does not hold.
                 let isRepairable = error == .altered || error == .store(.withheld)
-                guard isRepairable, !isSealed, view.volumes == nil, limit > state.floor else { throw error }
+                guard isRepairable, !isSealed, view.isByPacks, limit > state.floor else { throw error }
             }
         }
         report.upto = limit
-        let (volumes, attachments) = try await volumes(upto: limit, of: view, &report)
-        report.deletedCount = try await unneeded.blobs(upto: limit, keeping: attachments).count
+        let (volumes, attachments) = try await Cores.apart { () throws(TresorError) in
+            VolumePlan.plan(upto: limit, of: view.table)
+        }
+        report.note(keeping: volumes)
+        report.note(deleting: try await unneeded.blobs(upto: limit, keeping: attachments))
         return CompactionPlan(report: report, view: view, step: .seal(volumes))
     }
 
     /// Deletes what a plan says.
-    private func delete(_ blobs: [Hash256], by plan: CompactionPlan) async throws(TresorError) {
+    ///
+    /// - Parameter isFetched: whether the store has just given all volumes of the checkpoint.
+    private func delete(_ blobs: [Blob], by plan: CompactionPlan, isFetched: Bool) async throws(TresorError) {
         guard let checkpoint = plan.view.checkpoint, !blobs.isEmpty else { return }
         let files = VolumeFiles(client: client, tresor: tresor)
         // What the home has, the store may have lost.
-        _ = try await files.restore(checkpoint)
+        if !isFetched { _ = try await files.restore(checkpoint) }
         try await files.forget(plan.view.checkpoints.dropLast())
         // If the store lacks the last one, its bytes may still lie in the store's files: the last deletion may have ended
         // with `busy`.
@@ -167,40 +131,8 @@ struct Compaction: Sendable {
         for start in stride(from: going.startIndex, to: going.endIndex, by: Self.deletedAtOnce) {
             try Cancellation.check()
             let next = going[start..<min(start + Self.deletedAtOnce, going.endIndex)]
-            try await client.store.deleteBlobs(Array(next), in: tresor)
+            try await client.store.deleteBlobs(next.map(\.hash), in: tresor)
         }
-    }
-
-    /// Reads the records from what may be sealed anew: from packs while the store has them, from volumes of one's own, and
-    /// from another owner's volumes if nothing else could tell.
-    ///
-    /// - Throws: ``TresorError/store(_:)`` while the store has some of the packs for which another owner's volumes stand,
-    ///   and for volumes that are not what earlier ones say; ``TresorError/unverified`` for volumes by a newer key than
-    ///   was compared.
-    private func trustedView(at state: LogState, _ entries: [Entry]) async throws(TresorError) -> RecordView {
-        let known = try await records.view(at: state)
-        let needsVolumes = known.volumes != nil || known.table.missingVolume != nil
-        guard let newest = known.checkpoint, needsVolumes else { return known }
-        if known.isByNewestVolumes, newest.isOwn(of: session) { return known }
-        let packs = UnneededBlobs(session: session, view: known, entries: entries)
-        if try await packs.areThere(upto: state.floor) {
-            try await RecordPull(session: session, state: state).fetchReplaced(known.checkpoints)
-            records.cache.view = nil
-        }
-        let view = try await RecordView.read(at: state, from: nil, by: .earliest, of: session)
-        guard let base = view.volumes?.checkpoint else { return view }
-        try client.trust.authorTrust(of: base.entry.author, generation: base.entry.generation, in: state)
-        if base.isOwn(of: session) { return view }
-        guard try await !packs.areThere(upto: base.body.upto) else { throw .store(.withheld) }
-        // Of two that others made, none is believed against the other.
-        if !view.isByNewestVolumes, view.table.isComplete {
-            do throws(TresorError) {
-                _ = try await UnneededBlobs(session: session, view: view, entries: entries).proved()
-            } catch {
-                throw error == .altered ? .store(.withheld) : error
-            }
-        }
-        return view
     }
 
     /// The last entry for which a checkpoint may stand (R42), and for whom it stands for no more.
@@ -216,67 +148,27 @@ struct Compaction: Sendable {
 
     /// Whether a checkpoint would stand for more commits than the newest one, seal them under a newer key, or take the place
     /// of somebody else's while earlier volumes tell what it should say: once these are deleted, only one's own is left.
-    private func hasGain(upto limit: UInt64, in view: RecordView) async throws(TresorError) -> Bool {
+    private func hasGain(upto limit: UInt64, in view: RecordView, _ log: RecordEntries) -> Bool {
         let state = view.state
         guard limit > state.floor else { return false }
         if view.isBehind { return true }
         if let checkpoint = view.checkpoint, checkpoint.body.epoch < state.epoch { return true }
-        return try await CommitReader(client: client).commits(of: state, from: state.floor + 1)
-            .contains { $0.sequence <= limit && state.voidRule(of: $0) == nil }
-    }
-
-    /// Seals every version up to an entry that no later one replaces.
-    ///
-    /// - Returns: the volumes, and the versions that are attachments.
-    private func volumes(
-        upto limit: UInt64, of view: RecordView, _ report: inout CompactReport
-    ) async throws(TresorError) -> (volumes: [[UInt8]], attachments: [Kept]) {
-        let state = view.state
-        let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        let time = client.clock()
-        let (count, volumes, attachments) = try await Cores.apart { () throws(TresorError) in
-            func sealed(_ kept: [Kept]) throws(TresorError) -> [UInt8] {
-                try Volume(of: kept).seal(with: keys, at: state, by: session.identity, time: time).bytes
-            }
-            var versions: [(revision: UInt64, record: Name)] = []
-            for name in view.table.names {
-                for head in view.table.heads(of: name) where head.revision <= limit {
-                    versions.append((head.revision, name))
-                }
-            }
-            versions.sort { $0 < $1 }
-            let packs = PackReader(client: client, tresor: tresor)
-            var (volumes, attachments): ([[UInt8]], [Kept]) = ([], [])
-            var (next, byteCount) = ([Kept](), Volume.leastByteCount)
-            for (revision, record) in versions {
-                let kept = Kept(sequence: revision, item: try view.item(of: record, at: revision, from: packs))
-                if byteCount + kept.byteCount > Volume.maximumByteCount {
-                    volumes.append(try sealed(next))
-                    (next, byteCount) = ([], Volume.leastByteCount)
-                }
-                if case .attachment = kept.item.content { attachments.append(kept) }
-                next.append(kept)
-                byteCount += kept.byteCount
-            }
-            volumes.append(try sealed(next))
-            return (versions.count, volumes, attachments)
+        return log.commits.contains {
+            $0.sequence > state.floor && $0.sequence <= limit && state.voidRule(of: $0) == nil
         }
-        (report.keptCount, report.volumeCount) = (count, volumes.count)
-        return (volumes, attachments)
     }
 
-    /// Appends the checkpoint of a report with its volumes, and finds out whether it is in the log.
+    /// Seals volumes and puts each into the store before the next one, appends the checkpoint that names them, and finds out
+    /// whether it is in the log. What the store was given is then fetched, and kept: it stays, whatever another owner does
+    /// next.
+    ///
+    /// If this is interrupted before the checkpoint, the store has volumes that no entry names, and forgets them.
     ///
     /// - Returns: `false` where another entry came first.
     private func append(
-        _ volumes: [[UInt8]], to state: LogState, _ report: inout CompactReport
+        _ volumes: [VolumePlan], of view: RecordView, to state: LogState, _ report: inout CompactReport
     ) async throws(TresorError) -> Bool {
-        var blobs: [StoredBlob] = []
-        for volume in volumes {
-            let blob = try Blob(of: volume)
-            blobs.append(StoredBlob(hash: blob.hash, size: blob.size, bytes: volume))
-        }
-        let named = blobs.map { Blob(hash: $0.hash, size: $0.size) }
+        let named = try await put(volumes, of: view)
         let body = CheckpointBody(upto: report.upto, epoch: state.epoch, volumes: named)
         let entry = try Entry(
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: session.identity,
@@ -287,18 +179,48 @@ struct Compaction: Sendable {
         let writer = LogWriter(session: session)
         let change = LogChange(
             tresor: tresor, sequence: entry.sequence, previous: try await writer.head(of: state), entry: entry.bytes,
-            blobs: blobs)
+            blobs: named.map { StoredBlob(hash: $0.hash, size: $0.size, bytes: nil) })
         try Cancellation.check()
         let after = try await client.uninterrupted { () async throws(TresorError) in
             try client.archive.proveWritable()
             return try await writer.send(entry, change, wraps: [])
         }
-        guard let after else { return false }
+        guard let after else {
+            await giveUp(named)
+            return false
+        }
         report.checkpoint = entry.sequence
-        // They stay, whatever another owner does next.
         let checkpoint = Checkpoint(entry: entry, body: body, state: after)
-        let sealed = Dictionary(uniqueKeysWithValues: volumes.enumerated().map { ($0.offset, $0.element) })
-        try await VolumeFiles(client: client, tresor: tresor).keep(sealed, of: checkpoint, for: session.user)
+        _ = try await RecordPull(session: session, state: after).fetchVolumes(of: checkpoint)
         return true
+    }
+
+    /// Seals volumes, and puts each into the store before the next one is made. If that fails, those that were put go again.
+    private func put(_ volumes: [VolumePlan], of view: RecordView) async throws(TresorError) -> [Blob] {
+        let keys = try await session.keyRing.keys(of: view.state.epoch, in: view.state)
+        let (session, time) = (session, client.clock())
+        let store = BlobReader(client.store, tresor)
+        var named: [Blob] = []
+        do throws(TresorError) {
+            for volume in volumes {
+                try Cancellation.check()
+                let (blob, bytes) = try await Cores.apart { () throws(TresorError) in
+                    let bytes = try volume.seal(of: view, with: keys, by: session, at: time)
+                    return (try Blob(of: bytes), bytes)
+                }
+                named.append(blob)
+                let parts = StoredBlob.parts(of: bytes)
+                try await store.put(blob, again: true) { (part) in Array(parts[Int(part)]) }
+            }
+        } catch {
+            await giveUp(named)
+            throw error
+        }
+        return named
+    }
+
+    /// Takes volumes that no entry names out of the store, which would have them for a while yet.
+    private func giveUp(_ volumes: [Blob]) async {
+        try? await client.store.deleteBlobs(volumes.map(\.hash), in: tresor)
     }
 }

@@ -17,34 +17,33 @@ struct RecordPull: Sendable {
     /// Fetches packs, and keeps those of each answer durably before it goes on. What the store does not have, or has
     /// otherwise, stays missing.
     ///
-    /// - Parameters:
-    ///   - first: the first entry to look at.
-    ///   - late: earlier commits whose packs were missing; they are asked for again.
+    /// - Parameter commits: those to look at; also earlier ones whose packs were missing, which are asked for again.
     /// - Returns: the number of packs and volumes that came.
     /// - Throws: the errors of the store and of the home. What was kept by then stays.
-    func fetch(from first: UInt64, late: [Entry]) async throws(TresorError) -> Int {
-        let entries = late + (try await CommitReader(client: client).commits(of: state, from: first))
-        let lacking = try await lackingPacks(of: entries)
+    func fetch(_ commits: [Entry]) async throws(TresorError) -> Int {
+        let lacking = try await lackingPacks(of: commits)
         let count = try await fetchOld(lacking.filter { $0.key <= state.floor })
         return try await count + fetch(lacking.filter { $0.key > state.floor })
     }
 
     /// Fetches what the volumes of the newest checkpoint replaced, as far as it can be read with: the packs up to the floor
     /// that the home lacks, or the volumes of earlier checkpoints.
-    func fetchReplaced(_ checkpoints: [Checkpoint]) async throws(TresorError) {
-        _ = try await fetchPacks(upto: state.floor)
+    ///
+    /// - Parameter log: all entries of the state.
+    func fetchReplaced(_ checkpoints: [Checkpoint], _ log: RecordEntries) async throws(TresorError) {
+        _ = try await fetchPacks(of: log)
         for checkpoint in checkpoints.dropLast().reversed() {
             _ = try await fetchVolumes(of: checkpoint)
             guard try await lackingVolumes(of: checkpoint).isEmpty else { return }
         }
     }
 
-    /// Fetches the packs up to an entry that the home lacks, although volumes stand for them.
+    /// Fetches the packs up to the floor that the home lacks, although volumes stand for them.
     ///
+    /// - Parameter log: all entries of the state.
     /// - Returns: the number of those that came.
-    func fetchPacks(upto last: UInt64) async throws(TresorError) -> Int {
-        let entries = try await CommitReader(client: client).commits(of: state, from: 0)
-        return try await fetch(try await lackingPacks(of: entries.filter { $0.sequence <= last }))
+    func fetchPacks(of log: RecordEntries) async throws(TresorError) -> Int {
+        try await fetch(try await lackingPacks(of: log.commits.filter { $0.sequence <= state.floor }))
     }
 
     /// The packs of commits that the home lacks, by their numbers.
@@ -81,7 +80,7 @@ struct RecordPull: Sendable {
         guard let checkpoint else { return try await fetch(packs) }
         if try await lackingVolumes(of: checkpoint).isEmpty { return 0 }
         var count = 0
-        if Self.size(packs.values) < Self.size(checkpoint.body.volumes) {
+        if Blob.byteCount(of: packs.values) < Blob.byteCount(of: checkpoint.body.volumes) {
             count = try await fetch(packs)
             if count == packs.count { return count }
             return try await count + fetchVolumes(of: checkpoint)
@@ -89,11 +88,6 @@ struct RecordPull: Sendable {
         count = try await fetchVolumes(of: checkpoint)
         if try await lackingVolumes(of: checkpoint).isEmpty { return count }
         return try await count + fetch(packs)
-    }
-
-    /// The number of bytes of some blobs, by what the log says.
-    private static func size(_ blobs: some Sequence<Blob>) -> UInt64 {
-        blobs.reduce(0) { $0.addingReportingOverflow($1.size).partialValue }
     }
 
     /// The places of the volumes that the home lacks.

@@ -110,21 +110,25 @@ struct RecordSync: Sendable {
     private func pull(_ state: LogState, _ report: inout SyncReport) async throws(TresorError) {
         let known = records.cache.view.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
         let pull = RecordPull(session: session, state: state)
-        report.receivedCount += try await pull.fetch(
-            from: known?.state.entryCount ?? 0, late: known?.missing ?? [])
-        var view = try await records.view(at: state)
+        let log = try await CommitReader(client: client).records(of: state, from: known?.state.entryCount ?? 0)
+        report.receivedCount += try await pull.fetch((known?.missing ?? []) + log.commits)
+        var view = try await records.view(at: state, log)
         // Volumes also stand for packs that are there and do not open here.
         if view.isBehind, let checkpoint = view.checkpoint, view.member?.history == .all {
             let count = try await pull.fetchVolumes(of: checkpoint)
             report.receivedCount += count
-            if count > 0 { view = try await records.view(at: state) }
+            if count > 0 { view = try await records.view(at: state, log) }
             if view.table.missingVolume != nil {
-                report.receivedCount += try await pull.fetchPacks(upto: state.floor)
-                view = try await records.view(at: state)
+                report.receivedCount += try await pull.fetchPacks(of: log)
+                view = try await records.view(at: state, log)
             }
         }
-        if known == nil, !view.isBehind, try await VolumeProof.isWhole(view, session) {
+        if known == nil, try await CheckpointTrust(records: records, state: state, entries: log).outdatesEarlier(view) {
             try await VolumeFiles(client: client, tresor: tresor).forget(view.checkpoints.dropLast())
+            if view.isBehind {
+                records.cache.view = nil
+                view = try await records.view(at: state, log)
+            }
         }
         report.note(view)
         records.cache.tell(view)

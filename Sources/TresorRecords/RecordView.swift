@@ -18,42 +18,40 @@ struct RecordView: Sendable {
     private(set) var unread: Set<UInt64> = []
     /// All checkpoints that are not void, in order.
     let checkpoints: [Checkpoint]
-    /// Where the items of the volumes of a checkpoint lie, if they stand for packs: of the newest one, or of an earlier one
-    /// while the home lacks volumes of the newest and no later pack.
+    /// Where the items of the volumes of the base lie; `nil` where packs say everything (SPEC §19.7).
     let volumes: VolumeIndex?
+    /// Whether the volumes of the base are this person's own.
+    let isOwn: Bool
+    /// Whether the home had all volumes of several checkpoints, so that one can be compared with another.
+    let isComparable: Bool
     /// Whether the home had all volumes of the newest checkpoint where they are needed and not read.
     private var hadVolumes = false
 
-    /// Which volumes stand for packs that the home lacks.
-    enum Base {
-        /// Those of the newest checkpoint; while the home lacks some of these, those of the one before that it has whole.
-        case newest
-        /// Those of the earliest checkpoint with which nothing is missing, one's own before those of others: with them,
-        /// later volumes can be compared.
-        case earliest
-    }
-
     /// Reads the view of a state.
     ///
-    /// - Parameter known: a view of an earlier state of this log, or of the same, for the same person. Of its packs only
-    ///   those are opened that were missing.
+    /// - Parameters:
+    ///   - known: a view of an earlier state of this log, or of the same, for the same person. Of its packs only those are
+    ///     opened that were missing.
+    ///   - order: the order in which checkpoints are believed where packs are lacking.
+    ///   - log: entries of the state that were read already.
     /// - Throws: the errors of the home, and of the store where the home lacks an entry.
     static func read(
-        at state: LogState, from known: RecordView?, by base: Base = .newest, of session: Session
+        at state: LogState, from known: RecordView?, by order: BaseOrder = .reading, of session: Session,
+        _ log: RecordEntries? = nil
     ) async throws(TresorError) -> RecordView {
         let member = state.members[session.user]
         let known = known.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
-        let all = try await CommitReader(client: session.client).entries(
-            of: state, from: known?.state.entryCount ?? 0
-        ) { $0.isCommit || known == nil && $0.isCheckpoint }
-        let entries = all.filter(\.isCommit)
-        let checkpoints = known?.checkpoints ?? Checkpoint.all(all, of: state)
+        let first = known?.state.entryCount ?? 0
+        var all = log?.part(of: state, from: first)
+        if all == nil { all = try await CommitReader(client: session.client).records(of: state, from: first).all }
+        let entries = all?.filter(\.isCommit) ?? []
+        let checkpoints = known?.checkpoints ?? Checkpoint.all(all ?? [], of: state)
         let late = known?.missing ?? []
         let keys = await keys(of: late + entries, in: state, session)
         var volumeKeys: [UInt64: Result<EpochKeys, TresorError>] = [:]
         var readable: [Checkpoint] = []
         if known == nil, member?.history == .all {
-            readable = try await Self.readable(checkpoints, by: base, session)
+            readable = try await order.readable(checkpoints, for: session)
             for checkpoint in readable { volumeKeys[checkpoint.body.epoch] = await Self.keys(of: checkpoint, session) }
         }
         return try await Cores.apart { [volumeKeys, readable] () throws(TresorError) in
@@ -85,43 +83,25 @@ struct RecordView: Sendable {
                 (table, volumes) = (known.table, known.volumes)
                 for entry in late + entries { table.take(open(entry), at: entry.sequence) }
             } else {
-                (table, volumes) = read(by: readable.first ?? checkpoints.last)
-                for checkpoint in readable.dropFirst() where base == .earliest || table.missingVolume != nil {
-                    if table.isComplete { break }
-                    let next = read(by: checkpoint)
-                    if next.table.isComplete { (table, volumes) = next }
+                // Who can open no volume reads by none. Where nothing tells all, the newest one says what is missing.
+                let newest = checkpoints.last
+                var bases: [Checkpoint?] = readable
+                if readable.last?.entry.sequence != newest?.entry.sequence || readable.isEmpty { bases.append(newest) }
+                (table, volumes) = (RecordTable(), nil)
+                for base in bases {
+                    (table, volumes) = read(by: base)
+                    if table.isComplete(upto: newest?.body.upto ?? 0) { break }
                 }
             }
             let used = table.revisions
             var view = RecordView(
                 state: state, member: member, table: table, keyRing: session.keyRing,
-                commits: commits.filter { used.contains($0.key) }, checkpoints: checkpoints, volumes: volumes)
+                commits: commits.filter { used.contains($0.key) }, checkpoints: checkpoints, volumes: volumes,
+                isOwn: volumes?.checkpoint.isOwn(of: session) ?? false,
+                isComparable: known?.isComparable ?? (readable.count > 1))
             view.unread = try view.kept(packs)
             view.hadVolumes = try view.hasVolumes(packs.volumes.files)
             return view
-        }
-    }
-
-    /// The checkpoints by whose volumes records can be read, the preferred one first.
-    private static func readable(
-        _ checkpoints: [Checkpoint], by base: Base, _ session: Session
-    ) async throws(TresorError) -> [Checkpoint] {
-        guard let newest = checkpoints.last else { return [] }
-        return try await Cores.apart { () throws(TresorError) in
-            let files = VolumeFiles(client: session.client, tresor: newest.entry.tresor)
-            switch base {
-            case .newest:
-                for checkpoint in checkpoints.dropLast().reversed() where try files.hasAll(of: checkpoint) {
-                    return [newest, checkpoint]
-                }
-                return [newest]
-            case .earliest:
-                var (own, others): ([Checkpoint], [Checkpoint]) = ([], [])
-                for checkpoint in checkpoints.dropLast() where try files.hasAll(of: checkpoint) {
-                    if checkpoint.isOwn(of: session) { own.append(checkpoint) } else { others.append(checkpoint) }
-                }
-                return own + others + [newest]
-            }
         }
     }
 
@@ -150,7 +130,7 @@ struct RecordView: Sendable {
 
     private init(
         state: LogState, member: Member?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry],
-        checkpoints: [Checkpoint], volumes: VolumeIndex?
+        checkpoints: [Checkpoint], volumes: VolumeIndex?, isOwn: Bool, isComparable: Bool
     ) {
         self.state = state
         self.member = member
@@ -159,10 +139,15 @@ struct RecordView: Sendable {
         self.commits = commits
         self.checkpoints = checkpoints
         self.volumes = volumes
+        self.isOwn = isOwn
+        self.isComparable = isComparable
     }
 
     /// The newest checkpoint; `nil` for none.
     var checkpoint: Checkpoint? { checkpoints.last }
+
+    /// Whether packs say everything up to the floor, as far as it is this person's.
+    var isByPacks: Bool { volumes == nil && table.missingVolume == nil }
 
     /// Whether the volumes of the newest checkpoint are needed and not read.
     var isBehind: Bool {
@@ -272,53 +257,5 @@ extension [UInt64: Result<EpochKeys, TresorError>] {
     fileprivate func ofEpoch(of entry: Entry) throws(TresorError) -> EpochKeys {
         guard case .commit(let commit) = try entry.body, let keys = self[commit.epoch] else { throw .noAccess }
         return try keys.get()
-    }
-}
-
-/// Reads the commits of a log.
-struct CommitReader: Sendable {
-    let client: Client
-
-    /// Returns the entries of a state with the type of a commit, in order, from the local log copy, or where it lacks
-    /// them from the store.
-    func commits(of state: LogState, from first: UInt64) async throws(TresorError) -> [Entry] {
-        try await entries(of: state, from: first) { $0.isCommit }
-    }
-
-    /// Returns those entries of a state that are wanted, likewise.
-    func entries(
-        of state: LogState, from first: UInt64, where isWanted: (Entry) -> Bool
-    ) async throws(TresorError) -> [Entry] {
-        var wanted: [Entry] = []
-        var next = first
-        while next < state.entryCount {
-            try Cancellation.check()
-            let entries = try await entries(of: state, from: next)
-            for bytes in entries {
-                let entry = try Entry(bytes)
-                if isWanted(entry) { wanted.append(entry) }
-            }
-            next += UInt64(entries.count)
-        }
-        return wanted
-    }
-
-    /// Returns one entry of a state.
-    func entry(_ sequence: UInt64, of state: LogState) async throws(TresorError) -> Entry {
-        guard let bytes = try await entries(of: state, from: sequence).first else { throw .store(.other) }
-        return try Entry(bytes)
-    }
-
-    /// Returns the entries from one on, to the end of its part of the local log copy.
-    private func entries(of state: LogState, from first: UInt64) async throws(TresorError) -> [[UInt8]] {
-        do throws(TresorError) {
-            return try await Cores.apart { () throws(TresorError) in
-                try client.archive.entries(of: state, from: first)
-            }
-        } catch {
-            guard error == .notFound else { throw error }
-            let end = min(LogCopy.end(ofPartWith: first), state.entryCount)
-            return try await client.logs.entries(first..<end, of: state)
-        }
     }
 }

@@ -375,14 +375,16 @@ extension Records {
     }
 
     /// Returns the view at a state.
-    func view(at state: LogState) async throws(TresorError) -> RecordView {
+    ///
+    /// - Parameter log: entries of the state that were read already.
+    func view(at state: LogState, _ log: RecordEntries? = nil) async throws(TresorError) -> RecordView {
         let known = cache.view
         if let known, known.state.head == state.head, known.unread.isEmpty {
             let client = session.client
             let isCurrent = try await Cores.apart { () throws(TresorError) in try known.isCurrent(in: client) }
             if isCurrent { return known }
         }
-        let view = try await RecordView.read(at: state, from: known, of: session)
+        let view = try await RecordView.read(at: state, from: known, of: session, log)
         cache.view = view
         return view
     }

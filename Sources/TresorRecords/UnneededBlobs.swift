@@ -26,17 +26,15 @@ struct UnneededBlobs: Sendable {
     }
 
     /// Finds the packs and earlier volumes up to the floor, and the attachments that no kept item names, if the newest
-    /// checkpoint stands for them: home or store have its volumes, and these are what the packs say.
+    /// checkpoint stands for them: home or store have its volumes, and these are what the base says.
     ///
     /// - Returns: the blobs, the pack of the newest commit last, without those that went for an earlier checkpoint.
-    /// - Throws: the errors of ``VolumeProof/kept()`` and of ``VolumeProof/compare(_:)``.
-    func proved() async throws(TresorError) -> [Hash256] {
+    /// - Throws: the errors of ``VolumeProof/fetch()`` and of ``VolumeProof/kept()``.
+    func proved() async throws(TresorError) -> [Blob] {
         guard let checkpoint = view.checkpoint else { return [] }
         let proof = VolumeProof(session: session, view: view, checkpoint: checkpoint, entries: entries)
         try await proof.fetch()
-        let kept = try await proof.kept()
-        if !view.isByNewestVolumes { try await proof.compare(kept) }
-        return try await blobs(upto: state.floor, keeping: kept)
+        return try await blobs(upto: state.floor, keeping: KeptAttachments(of: try await proof.kept()))
     }
 
     /// Whether the store has a blob.
@@ -49,38 +47,49 @@ struct UnneededBlobs: Sendable {
     /// Those that nobody would need with a checkpoint up to an entry, the pack of the newest commit last; without the packs
     /// that went for an earlier checkpoint.
     ///
-    /// - Parameter kept: at least all attachments that it keeps.
-    func blobs(upto last: UInt64, keeping kept: [Kept]) async throws(TresorError) -> [Hash256] {
+    /// - Parameter kept: the attachments that it keeps.
+    func blobs(upto last: UInt64, keeping kept: KeptAttachments) async throws(TresorError) -> [Blob] {
         let former = view.checkpoints.last { $0.body.upto < last }?.body.upto ?? 0
         let gone = try await areThere(upto: former) ? 0 : former
-        var attachments: [UInt64: Set<Int>] = [:]
-        for kept in kept {
-            guard case .attachment(let place, _) = kept.item.content else { continue }
-            attachments[kept.sequence, default: []].insert(Int(place))
-        }
-        var (going, packs): ([Hash256], [Hash256]) = ([], [])
+        var (going, packs): ([Blob], [Blob]) = ([], [])
         var needed: Set<Hash256> = []
         for entry in entries {
-            guard let body = try? entry.body else { continue }
-            let hashes = body.blobs.map(\.hash)
+            guard let blobs = try? entry.body.blobs else { continue }
             guard entry.sequence <= last else {
-                needed.formUnion(hashes)
+                needed.formUnion(blobs.map(\.hash))
                 continue
             }
             guard hasPack(entry) else {
                 // Like a pack, an earlier volume may be the last one.
-                if entry.sequence > gone { packs += hashes }
+                if entry.sequence > gone { packs += blobs }
                 continue
             }
-            if entry.sequence > gone { packs += hashes.prefix(1) }
-            for (place, hash) in hashes.enumerated().dropFirst() {
-                if attachments[entry.sequence]?.contains(place) == true {
-                    needed.insert(hash)
+            if entry.sequence > gone { packs += blobs.prefix(1) }
+            for (place, blob) in blobs.enumerated().dropFirst() {
+                if kept.contains(place, of: entry.sequence) {
+                    needed.insert(blob.hash)
                 } else {
-                    going.append(hash)
+                    going.append(blob)
                 }
             }
         }
-        return (going + packs).filter { needed.insert($0).inserted }
+        return (going + packs).filter { needed.insert($0.hash).inserted }
     }
+}
+
+/// The attachments that kept items name, by commit and place.
+struct KeptAttachments: Sendable {
+    private var places: [UInt64: Set<Int>] = [:]
+
+    init() {}
+
+    init(of kept: [Kept]) {
+        for kept in kept {
+            if case .attachment(let place, _) = kept.item.content { insert(place, of: kept.sequence) }
+        }
+    }
+
+    mutating func insert(_ place: UInt16, of commit: UInt64) { places[commit, default: []].insert(Int(place)) }
+
+    func contains(_ place: Int, of commit: UInt64) -> Bool { places[commit]?.contains(place) ?? false }
 }

@@ -19,24 +19,6 @@ struct VolumeProof: Sendable {
         entries.reduce(into: [:]) { if $1.isCommit { $0[$1.sequence] = $1 } }
     }
 
-    /// Whether the volumes of the newest checkpoint say all that the home knows: they are one's own, or packs are there, or
-    /// they agree with the volumes of earlier checkpoints that the home still has.
-    static func isWhole(_ view: RecordView, _ session: Session) async throws(TresorError) -> Bool {
-        guard let checkpoint = view.checkpoint, view.isByNewestVolumes else { return true }
-        if checkpoint.isOwn(of: session) { return true }
-        let earlier = try await RecordView.read(at: view.state, from: nil, by: .earliest, of: session)
-        guard !earlier.isByNewestVolumes else { return true }
-        let entries = try await CommitReader(client: session.client).commits(of: view.state, from: 0)
-        let proof = VolumeProof(session: session, view: earlier, checkpoint: checkpoint, entries: entries)
-        do throws(TresorError) {
-            try await proof.compare(try await proof.kept())
-            return earlier.table.isComplete
-        } catch {
-            guard error == .altered || error == .store(.withheld) else { throw error }
-            return false
-        }
-    }
-
     /// Makes sure that the home has all volumes.
     ///
     /// - Throws: ``TresorError/store(_:)`` for a volume that the store has not either.
@@ -46,20 +28,25 @@ struct VolumeProof: Sendable {
         guard try await pull.lackingVolumes(of: checkpoint).isEmpty else { throw .store(.withheld) }
     }
 
-    /// Opens all volumes that the home has.
+    /// Opens all volumes, from the home, and compares them with the base.
     ///
-    /// - Throws: the errors of ``Checkpoint/kept(with:commits:_:)``.
+    /// - Throws: the errors of ``Checkpoint/kept(with:commits:_:)`` and of the comparison.
     func kept() async throws(TresorError) -> [Kept] {
         try await kept { (place) throws(TresorError) in try files.volume(place, of: checkpoint) }
     }
 
-    /// Opens all volumes.
+    /// Opens all volumes, and compares them with the packs or with the earlier volumes by which the view is read; with nothing
+    /// where it is read by these very volumes.
     ///
-    /// - Parameter read: reads the volume at a place.
+    /// - Parameters:
+    ///   - isCompared: whether to compare them.
+    ///   - read: reads the volume at a place.
     func kept(
-        _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
+        comparing isCompared: Bool = true, _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
     ) async throws(TresorError) -> [Kept] {
-        try await kept(of: checkpoint, read)
+        let kept = try await kept(of: checkpoint, read)
+        if isCompared, !view.isByNewestVolumes { try await compare(kept) }
+        return kept
     }
 
     private func kept(
@@ -76,7 +63,7 @@ struct VolumeProof: Sendable {
     ///
     /// - Throws: ``TresorError/altered`` for volumes that are not what the packs say; ``TresorError/store(_:)`` for a
     ///   version that earlier volumes have left out: only its pack could tell.
-    func compare(_ kept: [Kept]) async throws(TresorError) {
+    private func compare(_ kept: [Kept]) async throws(TresorError) {
         guard !view.table.missing.keys.contains(where: { $0 < checkpoint.entry.sequence }) else { return }
         let base = view.volumes?.checkpoint
         let floor = base?.body.upto ?? 0

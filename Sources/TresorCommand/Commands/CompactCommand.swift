@@ -15,8 +15,9 @@ struct CompactCommand: SurfaceCommand {
             discussion: """
                 Sends what is unsent first. Keeps every version that no later one replaced, under the current key, and \
                 asks the store to delete everything else: a new device then reads little, and earlier keys open nothing \
-                of it. Such a device takes your word for who wrote what. A person added with --from-now goes on \
-                reading what they could. If it is interrupted, run it again.
+                of it. Nobody gets a replaced version back from the store. A new device takes your word for who wrote \
+                what. Says how much is kept and how much the store deletes, and asks. A person added with --from-now \
+                goes on reading what they could. If it is interrupted, run it again.
                 """,
             classes: [.identity, .write], further: [.waiting], examples: ["tresor compact -t interventions --yes"])
     }
@@ -50,18 +51,45 @@ struct CompactCommand: SurfaceCommand {
         }
         if trial.dryRun { return try report(plan.report, title, summary.state, workplace) }
         if !plan.isEmpty || !unsent.isEmpty {
-            try workplace.confirm("the store loses what later versions replaced in \(title)", yes: consent.yes)
+            try confirm(plan.report, unsent, title, workplace)
         }
         let done = try await records.compact(by: plan)
         await workplace.tresors.tell(session)
         try report(done, title, try session.client.archive.verifiedState(of: summary.tresor), workplace)
     }
 
+    /// Shows a person what goes, and asks.
+    ///
+    /// - Parameter unsent: the records that are sent before, and are not in the report.
+    private func confirm(
+        _ report: CompactReport, _ unsent: [String], _ title: String, _ workplace: CommandContext
+    ) throws {
+        if !consent.yes {
+            if !unsent.isEmpty {
+                workplace.output.say("sends \(count(unsent.count, "record")) first, not counted here")
+            }
+            if report.volumeCount > 0 {
+                workplace.output.say("keeps \(kept(report, title)): \(count(report.recordCount, "record"))")
+            }
+        }
+        let loss = report.deletedCount > 0 ? "the store deletes \(lost(report)); " : ""
+        try workplace.confirm(
+            "\(loss)nobody gets back from the store what later versions replaced in \(title).", yes: consent.yes)
+    }
+
+    private func kept(_ report: CompactReport, _ title: String) -> String {
+        "\(count(report.keptCount, "version")) of \(title) in \(count(report.volumeCount, "volume"))"
+    }
+
+    private func lost(_ report: CompactReport) -> String {
+        "\(count(report.deletedCount, "object")) with \(report.deletedByteCount) bytes"
+    }
+
     /// Says what was done, or would be.
     private func report(
         _ report: CompactReport, _ title: String, _ state: LogState?, _ workplace: CommandContext
     ) throws {
-        let kept = "\(count(report.keptCount, "version")) of \(title) in \(count(report.volumeCount, "volume"))"
+        let kept = self.kept(report, title)
         if let checkpoint = report.checkpoint {
             workplace.output.say("kept \(kept), at entry \(checkpoint)")
         } else if report.volumeCount > 0 {
@@ -73,7 +101,7 @@ struct CompactCommand: SurfaceCommand {
         }
         if report.deletedCount > 0 {
             let deed = trial.dryRun ? "would be" : "was"
-            workplace.output.say("the store \(deed) asked to delete \(count(report.deletedCount, "object"))")
+            workplace.output.say("the store \(deed) asked to delete \(lost(report))")
         }
         if !report.waitingFor.isEmpty {
             let names = report.waitingFor.map { user in
@@ -87,8 +115,9 @@ struct CompactCommand: SurfaceCommand {
         guard options.json else { return }
         var object: JSONObject = [
             "type": "compacted", "tresor": .string(report.tresor.description), "upto": .unsigned(report.upto),
-            "kept": .unsigned(UInt64(report.keptCount)), "volumes": .unsigned(UInt64(report.volumeCount)),
-            "deleted": .unsigned(UInt64(report.deletedCount)),
+            "records": .unsigned(UInt64(report.recordCount)), "kept": .unsigned(UInt64(report.keptCount)),
+            "volumes": .unsigned(UInt64(report.volumeCount)),
+            "deleted": .unsigned(UInt64(report.deletedCount)), "deleted_bytes": .unsigned(report.deletedByteCount),
             "held_by": .array(report.waitingFor.map { .string($0.description) }), "dry_run": .bool(trial.dryRun),
         ]
         if let checkpoint = report.checkpoint { object["checkpoint"] = .unsigned(checkpoint) }

@@ -95,6 +95,17 @@ package struct Item: Hashable, Sendable {
         }
     }
 
+    /// The size of the encoding in bytes.
+    package var byteCount: Int {
+        // The shortest item has a name of one byte.
+        let frame = Self.leastByteCount - 1 + record.bytes.count + 8 * replaces.count
+        return switch content {
+        case .deleted: frame
+        case .bytes(let bytes, let type): frame + 2 + type.bytes.count + 4 + bytes.count
+        case .attachment(_, let type): frame + 2 + type.bytes.count + 2
+        }
+    }
+
     /// The encoded item.
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()

@@ -19,6 +19,8 @@ package struct RecordTable: Sendable {
         package let type: Name
         /// The number of bytes of a content in a pack; `nil` for a deletion and for an attachment.
         package let byteCount: Int?
+        /// The size of the encoded item in bytes.
+        package let itemByteCount: Int
         /// The place of an attachment among the blobs of the commit; `nil` for anything else.
         package let attachment: UInt16?
         /// Whether an owner vouches for it by a volume. Otherwise the pack of its commit has it.
@@ -32,6 +34,7 @@ package struct RecordTable: Sendable {
             time = item.time
             isDeletion = item.isDeletion
             content = item.content.digest
+            itemByteCount = item.byteCount
             switch item.content {
             case .deleted: (type, byteCount, attachment) = (.empty, nil, nil)
             case .bytes(let bytes, let type): (self.type, byteCount, attachment) = (type, bytes.count, nil)
@@ -111,6 +114,11 @@ package struct RecordTable: Sendable {
 
     /// Whether nothing is missing. Otherwise no version is proved to be the newest.
     package var isComplete: Bool { missing.isEmpty && missingVolume == nil }
+
+    /// Whether nothing is missing up to an entry, so that the table says all that was known then.
+    package func isComplete(upto last: UInt64) -> Bool {
+        missingVolume == nil && !missing.keys.contains { $0 <= last }
+    }
 
     /// All names that have a version, also those of deleted records, by rising bytes.
     package var names: [Name] { versions.filter { !$0.value.heads.isEmpty }.keys.sorted() }

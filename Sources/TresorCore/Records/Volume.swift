@@ -28,7 +28,10 @@ package struct Kept: Hashable, Sendable {
     }
 
     /// The size of the encoding in bytes.
-    package var byteCount: Int { 8 + item.bytes.count }
+    package var byteCount: Int { Self.byteCount(ofItem: item.byteCount) }
+
+    /// The size of the encoding with an item of a size, both in bytes.
+    package static func byteCount(ofItem byteCount: Int) -> Int { 8 + byteCount }
 
     /// Whether this stands before another in the volumes of a checkpoint.
     func precedes(_ other: Kept) -> Bool { (sequence, item.record) < (other.sequence, other.item.record) }

@@ -2,6 +2,7 @@
 
 #if Server
     import Foundation
+    import Synchronization
     import Testing
     import TresorCore
     import TresorCrypto
@@ -95,6 +96,34 @@
             #expect(try await stage.run(0, as: "house", "get", "-t", "anna/interventions", "plan.json") == end)
             #expect(try await !stage.run(0, as: "house", "list").contains("events"))
             try await stage.run(13, as: "house", "put", "-t", "anna/interventions", "@plan.json")
+        }
+
+        /// A share is one entry with its keys: wherever the connection ends, the doctor reads everything or nothing, and the
+        /// members say which.
+        @Test(arguments: [(TransportFailure.unreachable, false), (.broken, true)])
+        func noShareIsHalfDone(_ failure: TransportFailure, _ isDone: Bool) async throws {
+            let stage = try await stage()
+            try stage.write(plan(400), to: "plan.json")
+            try await stage.run(0, as: "anna", "put", "-t", "interventions", "@plan.json")
+            stage.cut.withLock { $0 = (.append, failure) }
+            try await stage.run(18, as: "anna", "share", "-t", "interventions", "house")
+            stage.cut.withLock { $0 = nil }
+            func read() async throws -> String {
+                try await stage.run(0, as: "house", "get", "-t", "anna/interventions", "plan.json")
+            }
+            for name in ["anna", "tablet"] {
+                let members = try await stage.run(0, as: name, "members", "-t", "interventions")
+                #expect(members.contains("house") == isDone, "\(members)")
+            }
+            if isDone {
+                #expect(try await read() == plan(400))
+            } else {
+                #expect(try await stage.run(0, as: "house", "list").isEmpty)
+                try await stage.run(10, as: "house", "get", "-t", "anna/interventions", "plan.json")
+            }
+            // The same words again end it, or find it done.
+            try await stage.run(0, as: "anna", "share", "-t", "interventions", "house")
+            #expect(try await read() == plan(400))
         }
 
         @Test func twoDevicesThatDidNotSeeEachOtherLoseNothing() async throws {

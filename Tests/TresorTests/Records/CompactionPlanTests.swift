@@ -24,10 +24,81 @@ import TresorTesting
         expected.checkpoint = try await scene.state().checkpoint
         #expect(report == expected)
         let written = scene.store.calls.dropFirst(calls).filter(\.isWrite).map(\.name)
-        #expect(written == ["append", "deleteBlobs"])
-        // The volume is the one that was sealed for the plan.
+        #expect(written == ["putBlob", "append", "deleteBlobs"])
+        // The volume has the versions of the plan.
         guard case .seal(let volumes) = plan.step else { throw TresorError.failed(.other) }
-        #expect(try await scene.blobs()[try #require(report.checkpoint)] == volumes.map { try Blob(of: $0) })
+        let kept = try await kept(by: try #require(report.checkpoint), in: scene)
+        #expect(kept == volumes.flatMap(\.versions))
+    }
+
+    /// The versions that a checkpoint keeps.
+    private func kept(by sequence: UInt64, in scene: Scene) async throws -> [VolumePlan.Version] {
+        let state = try await scene.state()
+        let entry = try await CommitReader(client: scene.anna.client).entry(sequence, of: state)
+        let keys = try await scene.anna.keyRing.keys(of: state.epoch, in: state)
+        var versions: [VolumePlan.Version] = []
+        for (place, blob) in try entry.body.blobs.enumerated() {
+            let bytes = try await scene.store.blobs([blob.hash], in: scene.tresor)[0]
+            let volume = try Volume.openVolume(bytes, at: place, of: entry, in: state, with: keys)
+            versions += volume.kept.map { VolumePlan.Version(revision: $0.sequence, record: $0.item.record) }
+        }
+        return versions
+    }
+
+    /// What a plan says is in the table.
+    @Test func aPlanReadsTheLogOnceAndNoPack() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        let home = CountingHome(home: scene.home)
+        let session = Session(client: scene.world.client(home), identity: scene.anna.identity)
+        let records = session.records(in: scene.tresor)
+        _ = try await records.sync()
+        home.tally.reset()
+        #expect(try await records.compactionPlan().report.keptCount == 4)
+        let planned = home.tally.counts
+        #expect(planned["home records"] == nil)
+        // It pulls, reads the state before and after, and the log once more.
+        home.tally.reset()
+        _ = try await records.pull()
+        for _ in 0..<2 { _ = try await session.client.logs.state(of: scene.tresor) }
+        let state = try await scene.state()
+        _ = try await CommitReader(client: session.client).records(of: state)
+        #expect(planned["home log", default: 0] <= home.tally.counts["home log", default: 0])
+    }
+
+    /// Each volume is filled to the byte as far as it holds, though nothing is read to plan it.
+    @Test func aPlannedVolumeHasTheSizeOfASealedOne() throws {
+        let types = [Name.empty, try Name(typed: "text/plain")]
+        let contents = types.flatMap { type in
+            [0, 1, 5000].map { Item.Content.bytes([UInt8](repeating: 3, count: $0), type: type) }
+                + [.attachment(blob: 1, type: type)]
+        }
+        var kept: [Kept] = []
+        for (number, content) in (contents + [.deleted]).enumerated() {
+            let replaces = (0..<UInt64(number)).map { $0 + 1 }
+            let item = Item(record: try Name(typed: "r/\(number)"), replaces: replaces, time: 5, content: content)
+            #expect(item.byteCount == item.bytes.count)
+            kept.append(Kept(sequence: UInt64(number + 20), item: item))
+        }
+        let volume = try Volume(of: kept)
+        #expect(volume.bytes.count == kept.reduce(Volume.leastByteCount) { $0 + $1.byteCount })
+        // The greatest content that still fits beside the others, and one byte more.
+        let table = RecordTable(kept: kept, upto: 100)
+        #expect(VolumePlan.plan(upto: 100, of: table).volumes.count == 1)
+        let room = Volume.maximumByteCount - volume.bytes.count
+        for (spare, count) in [(0, 1), (1, 2)] {
+            var (all, left, sequence) = (kept, room + spare, UInt64(40))
+            while left > 0 {
+                let frame = Kept.byteCount(ofItem: Item.leastByteCount + 2 + 4)
+                let size = left > 65_000 ? 60_000 : left - frame
+                let content = Item.Content.bytes([UInt8](repeating: 4, count: size), type: .empty)
+                let item = Item(record: try Name(typed: "s"), replaces: [], time: 5, content: content)
+                all.append(Kept(sequence: sequence, item: item))
+                left -= frame + size
+                sequence += 1
+            }
+            #expect(VolumePlan.plan(upto: 100, of: RecordTable(kept: all, upto: 100)).volumes.count == count)
+        }
     }
 
     @Test func whatOthersCommitMeanwhileIsKept() async throws {

@@ -295,16 +295,57 @@ import TresorTesting
         for name in ["a", "b", "c"] { #expect(try await scene.text(name, records) == "\(name)2") }
     }
 
-    /// The store has every pack.
-    @Test func volumesThatDoNotOpenShutNobodyOut() async throws {
-        _ = try await scene.records.sync()
-        let sequence = try await append(by: scene.late) { state, _ in
+    /// No pack is left. A device with volumes of its own reads by these, and a deep check names the false ones.
+    @Test func A147_onesOwnEarlierVolumesAreReadAndCompared() async throws {
+        _ = try await scene.records.compact()
+        let stranger = scene.device(scene.empty.copy()).records(in: scene.tresor)
+        let records = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        #expect(try await records.check().checkpointError == nil)
+        let sequence = try await falseCheckpoint()
+        for _ in 0..<2 { #expect(try await records.sync().isComplete) }
+        for name in ["a", "b", "c"] { #expect(try await scene.text(name, records) == "\(name)2") }
+        #expect(try await records.get("a").vouchedBy == scene.anna.user)
+        let found = try await records.check()
+        #expect(found.checkpoint == sequence && found.checkpointError == .altered)
+        // Who has nothing else takes the owner's word.
+        #expect(try await stranger.sync().isComplete)
+        #expect(try await scene.text("a", stranger) == "false")
+        #expect(try await stranger.check().checkpointError == nil)
+    }
+
+    @Test func whatAnotherOwnerSealedTrulyTakesThePlaceOfOnesOwnVolumes() async throws {
+        let own = try #require(try await scene.records.compact().checkpoint)
+        let records = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await records.sync().isComplete)
+        try await scene.put("e", "e1", by: scene.house)
+        #expect(try await records.sync().isComplete)
+        _ = try await scene.late.records(in: scene.tresor).compact()
+        #expect(try await records.sync().isComplete)
+        for name in ["a", "e"] { #expect(try await records.get(name).vouchedBy == scene.late.user) }
+        #expect(scene.empty.read(.volume(scene.tresor, checkpoint: own, number: 0)) == nil)
+        #expect(try await records.check().checkpointError == nil)
+    }
+
+    /// A checkpoint of late's whose volume nobody can open.
+    private func senseless() async throws -> UInt64 {
+        try await append(by: scene.late) { state, _ in
             let (upto, epoch) = (state.head.sequence, state.epoch)
             return (
                 Array("no volume".utf8), { .checkpoint(CheckpointBody(upto: upto, epoch: epoch, volumes: [$0])) }
             )
         }
+    }
+
+    /// The store has every pack, or a home has volumes of its own.
+    @Test(arguments: [true, false]) func volumesThatDoNotOpenShutNobodyOut(hasPacks: Bool) async throws {
         let records = scene.device(scene.empty).records(in: scene.tresor)
+        _ = try await scene.records.sync()
+        if !hasPacks {
+            _ = try await scene.records.compact()
+            _ = try await records.sync()
+        }
+        let sequence = try await senseless()
         #expect(try await records.sync().isComplete)
         #expect(try await scene.text("a", records) == "a2")
         #expect(try await records.compact().checkpoint == sequence + 1)

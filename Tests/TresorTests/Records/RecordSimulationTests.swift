@@ -35,4 +35,17 @@ import TresorCrypto
             }
         }
     }
+
+    /// A client with a flaw is noticed by one of 200 seeds. Two more flaws are those of the exhaustive model, and two of the
+    /// random histories.
+    @Test(arguments: RecordFlaw.allCases) func A145_aFlawIsFoundOut(_ flaw: RecordFlaw) async {
+        var isFound = false
+        for seed in UInt64(0)..<200 where !isFound {
+            let simulation = RecordSimulation(seed: seed, flaw: flaw)
+            // With a flaw, a run may end before its time.
+            _ = try? await simulation.run()
+            isFound = simulation.findings.contains { $0.contains(flaw.finding) }
+        }
+        #expect(isFound, "\(flaw)")
+    }
 }

@@ -125,19 +125,33 @@ final class StoppingHome: Home {
         /// The writes until it stops, each counted before and behind; `nil` for never.
         var left: Int?
         var stop: Stop?
+        /// Packs and volumes that were written, and are not durable yet.
+        var held: [HomeObject: [UInt8]] = [:]
     }
 
     let base: MemoryHome
+    private let holdsPacks: Bool
     private let state: Mutex<State>
 
-    /// - Parameter point: the point at which it stops: two for each write; `nil` for never.
-    init(_ base: MemoryHome, stoppingAt point: Int? = nil) {
+    /// - Parameters:
+    ///   - point: the point at which it stops: two for each write; `nil` for never.
+    ///   - holdsPacks: whether packs and volumes become durable in ``stopNoMore()`` alone, as if a program went on without
+    ///     waiting for that.
+    init(_ base: MemoryHome, stoppingAt point: Int? = nil, holdingPacks holdsPacks: Bool = false) {
         self.base = base
+        self.holdsPacks = holdsPacks
         state = Mutex(State(left: point))
     }
 
     /// Writes everything from now on, if it did not stop yet.
-    func stopNoMore() { state.withLock { $0.left = nil } }
+    func stopNoMore() {
+        let held = state.withLock { state in
+            state.left = nil
+            defer { state.held = [:] }
+            return state.stop == nil ? state.held : [:]
+        }
+        for (object, bytes) in held { try? base.replace(object, with: bytes) }
+    }
 
     /// Where it stopped; `nil` for not yet.
     var stop: Stop? { state.withLock(\.stop) }
@@ -157,12 +171,16 @@ final class StoppingHome: Home {
 
     func read(_ object: HomeObject) throws(TresorError) -> [UInt8]? {
         try read()
-        return base.read(object)
+        return state.withLock { $0.held[object] } ?? base.read(object)
     }
 
     func replace(_ object: HomeObject, with bytes: [UInt8]) throws(TresorError) {
         try pass(object, isDeletion: false, isBehind: false)
-        try base.replace(object, with: bytes)
+        if holdsPacks, ["records", "volume"].contains(object.family) {
+            state.withLock { $0.held[object] = bytes }
+        } else {
+            try base.replace(object, with: bytes)
+        }
         try pass(object, isDeletion: false, isBehind: true)
     }
 
@@ -179,6 +197,7 @@ final class StoppingHome: Home {
 
     func delete(_ object: HomeObject) throws(TresorError) {
         try pass(object, isDeletion: true, isBehind: false)
+        state.withLock { $0.held[object] = nil }
         base.delete(object)
         try pass(object, isDeletion: true, isBehind: true)
     }

@@ -44,6 +44,8 @@ final class RecordSimulation {
         let identity: Identity
         /// How far its clock is ahead, in seconds.
         let skew: UInt64
+        /// The store, as this device sees it.
+        let store: any Store
         var home: StoppingHome
         var records: Records
         /// The greatest pinned sequence number.
@@ -55,16 +57,19 @@ final class RecordSimulation {
     private static let century: UInt64 = 3_155_760_000
 
     private var dice: Dice
+    private let flaw: RecordFlaw?
     private let store: FickleStore
     private let world: World
     private var tresor = TresorID(.zero)
     private var edits: [UInt64: Edit] = [:]
     private var devices: [Device] = []
-    private var findings: [String] = []
+    private(set) var findings: [String] = []
     private(set) var tally = Tally()
 
-    init(seed: UInt64) {
+    /// - Parameter flaw: what the client does wrong.
+    init(seed: UInt64, flaw: RecordFlaw? = nil) {
         dice = Dice(seed: seed)
+        self.flaw = flaw
         store = FickleStore(seed: seed)
         world = World(store: store)
     }
@@ -120,15 +125,22 @@ extension RecordSimulation {
             let skews: [UInt64] = [0, 0, Self.century, Self.century / 300]
             let skew = skews.randomElement(using: &dice) ?? 0
             let device = UInt64(index)
-            let home = StoppingHome(base)
+            let home = stoppingHome(base)
+            let seen: any Store = flaw?.store(before: store) ?? store
             devices.append(
                 Device(
-                    base: base, identity: identity, skew: skew / 3 * 3 + device, home: home,
-                    records: records(home, identity, skew / 3 * 3 + device)))
+                    base: base, identity: identity, skew: skew / 3 * 3 + device, store: seen, home: home,
+                    records: records(home, identity, skew / 3 * 3 + device, seen)))
         }
     }
 
-    private func records(_ home: StoppingHome, _ identity: Identity, _ skew: UInt64) -> Records {
+    private func stoppingHome(_ base: MemoryHome, stoppingAt point: Int? = nil) -> StoppingHome {
+        StoppingHome(base, stoppingAt: point, holdingPacks: flaw == .announcement)
+    }
+
+    private func records(
+        _ home: StoppingHome, _ identity: Identity, _ skew: UInt64, _ store: any Store
+    ) -> Records {
         let clock = world.clock
         let client = Client(home: home, store: store) { clock.now + skew }
         return Session(client: client, identity: identity).records(in: tresor)
@@ -137,8 +149,9 @@ extension RecordSimulation {
     /// Starts the program of a device anew, after it was stopped or closed.
     private func restart(_ index: Int, stoppingAt point: Int? = nil) {
         let device = devices[index]
-        devices[index].home = StoppingHome(device.base, stoppingAt: point)
-        devices[index].records = records(devices[index].home, device.identity, device.skew)
+        device.home.stopNoMore()
+        devices[index].home = stoppingHome(device.base, stoppingAt: point)
+        devices[index].records = records(devices[index].home, device.identity, device.skew, device.store)
     }
 
     /// Notes where the home stopped, and starts the program anew if it did.
@@ -274,12 +287,17 @@ extension RecordSimulation {
         let view = try await devices[0].records.view()
         let packs = PackReader(client: devices[0].records.session.client, tresor: tresor)
         var counts: [UInt64: Int] = [:]
+        var newest: [Name: UInt64] = [:]
         let commits = try await CommitReader(client: devices[0].records.session.client).commits(of: view.state, from: 0)
         for commit in commits {
-            for item in try view.items(of: commit, from: packs) { counts[item.time, default: 0] += 1 }
+            for item in try view.items(of: commit, from: packs) {
+                counts[item.time, default: 0] += 1
+                newest[item.record] = max(newest[item.record] ?? 0, item.time)
+            }
         }
         var heads: [Name: Set<UInt64>] = [:]
         for name in view.table.names { heads[name] = Set(view.table.heads(of: name).map(\.time)) }
+        if flaw == .clock { heads = newest.mapValues { [$0] } }
         tally.commitCount += commits.count
         tally.conflictCount += heads.values.count { $0.count > 1 }
         let seen = counts.keys.reduce(into: Set<UInt64>()) { $0.formUnion(edits[$1]?.saw ?? []) }

@@ -284,4 +284,6 @@ extension Mutation {
     package static let notedStore = Mutation(rawValue: "notedStore")
     /// That each store that has shown a tresor is noted, and not the first alone.
     package static let everyStore = Mutation(rawValue: "everyStore")
+    /// That a home reads by volumes of its person before those of another owner.
+    package static let ownVolumes = Mutation(rawValue: "ownVolumes")
 }

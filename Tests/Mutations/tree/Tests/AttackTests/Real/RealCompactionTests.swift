@@ -55,6 +55,19 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A147_anothersWordTakesThePlaceOfOnesOwn() async throws {
+            await RealAttackTests.expectReal(nil, without: .ownVolumes, isLate: true) {
+                let owners = try await Owners()
+                let records = owners.scene.anna.records(in: owners.scene.tresor)
+                _ = try await records.compact()
+                let mine = owners.newDevice().records(in: owners.scene.tresor)
+                _ = try await mine.sync()
+                try await owners.lie(by: owners.scene.bob)
+                _ = try await mine.sync()
+                return try await mine.get("plan").content == Array("false".utf8)
+            }
+        }
+
         @Test func A147_aThiefOfAnOldSeedMakesACheckpoint() async throws {
             let (anna, bob) = (try identity("anna"), try identity("bob"))
             var book = try RecordBook(anna)
