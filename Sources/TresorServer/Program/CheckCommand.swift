@@ -41,7 +41,7 @@
             let engine = try await place.open(creating: false, migrating: migrating, verifyingUpTo: byteCount)
             guard let setup = try await ServiceSetup.read(from: engine) else {
                 throw ServerFailure(
-                    .notFound, "there is no service in \(place.store): make one with tresor-server init")
+                    .notFound, "there is no service in \(place.shown): make one with tresor-server init")
             }
             let settings = setup.settings(policy: setup.policy) { UInt64(CalendarTime.now.seconds) }
             return (try Service(engine: engine, settings: settings), engine)

@@ -35,6 +35,10 @@
         var yes = false
 
         func run() async throws {
+            // An address with a password is not repeated.
+            guard StoreOptions.isPath(from) else {
+                throw ServerFailure.usage("the store to take is the path of a file")
+            }
             let store = try await source()
             let (service, engine) = try await StoredService.open(place)
             let plan: ImportPlan

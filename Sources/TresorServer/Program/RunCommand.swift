@@ -66,7 +66,7 @@
             let engine = try await place.open(creating: false)
             guard let setup = try await ServiceSetup.read(from: engine) else {
                 throw ServerFailure(
-                    .notFound, "there is no service in \(place.store): make one with tresor-server init")
+                    .notFound, "there is no service in \(place.shown): make one with tresor-server init")
             }
             guard setup.server.key == key.publicKey else {
                 throw ServerFailure(
