@@ -334,6 +334,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case accountRoom
     /// That the accounts behind one address leave half of the room to others.
     case lineRoom
+    /// That the accounts behind one address leave places to others.
+    case linePlaces
     /// The bytes of a body that must come in a span of time.
     case bodyPace
     /// That the networks of a line of IPv6 share limits.
