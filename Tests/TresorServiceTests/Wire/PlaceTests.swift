@@ -103,11 +103,12 @@
         }
 
         /// However many accounts somebody has at an address, others have places.
-        @Test(arguments: [
-            [[192, 0, 2, 1], [192, 0, 2, 1], [192, 0, 2, 2]],
-            // Two networks of one line of IPv6, and another line.
-            [[32, 1, 13, 184, 0, 1, 0, 1], [32, 1, 13, 184, 0, 1, 9, 9], [32, 1, 13, 184, 0, 2, 0, 1]],
-        ] as [[[UInt8]]])
+        @Test(
+            arguments: [
+                [[192, 0, 2, 1], [192, 0, 2, 1], [192, 0, 2, 2]],
+                // Two networks of one line of IPv6, and another line.
+                [[32, 1, 13, 184, 0, 1, 0, 1], [32, 1, 13, 184, 0, 1, 9, 9], [32, 1, 13, 184, 0, 2, 0, 1]],
+            ] as [[[UInt8]]])
         func A231_allAccountsOfALineHaveAShare(_ sources: [[UInt8]]) throws {
             let places = Self.places(1_000, strangers: 100, ofLine: 40)
             var last: UInt8 = 0

@@ -294,6 +294,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case removedDevice
     /// That a device fetches its own server share.
     case ownShare
+    /// That a request which was answered while the disk was full is spent.
+    case spentRequest
     /// The site of a page that speaks.
     case siteOfPage
     /// The host that a request names.
