@@ -21,7 +21,10 @@
             commandName: "tresor-server", abstract: "Keep tresors for people on several machines.",
             discussion: "The service sees no care plan and no name of a tresor, and opens nothing.",
             version: "tresor-server 0.1.0",
-            subcommands: [InitCommand.self, RunCommand.self, ImportCommand.self, CheckCommand.self])
+            subcommands: [
+                InitCommand.self, RunCommand.self, ImportCommand.self, CheckCommand.self, AccountsCommand.self,
+                CloseCommand.self, InvitationsCommand.self, WithdrawCommand.self,
+            ])
     }
 
     /// From arguments to exit code.

@@ -100,6 +100,12 @@
             if let failure { throw failure }
         }
 
+        /// The accounts and invitations, for the person who runs the service.
+        package var directory: AccountDirectory { AccountDirectory(context: context) }
+
+        /// The user who admits people and invites them.
+        package var operatorsID: UserID { context.settings.operator }
+
         /// Folds every log and compares the database with it.
         ///
         /// - Throws: the errors of the engine.
