@@ -196,7 +196,7 @@
 
         @Test("Help and version are told on standard output")
         func tellsHelp() async throws {
-            for arguments in [["--help"], ["init", "--help"], ["run", "--help"], ["--version"]] {
+            for arguments in [["--help"], ["init", "--help"], ["run", "--help"], ["close", "--help"], ["--version"]] {
                 let ending = await ServerProcess.run(arguments)
                 #expect(ending.code == 0)
                 #expect(!ending.output.isEmpty)

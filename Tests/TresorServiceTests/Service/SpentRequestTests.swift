@@ -4,6 +4,7 @@
     import Testing
     import TresorCore
     import TresorCrypto
+    import TresorTesting
 
     @testable import TresorService
 
