@@ -194,6 +194,16 @@
             }
         }
 
+        @Test("A password with a blank is not repeated")
+        func repeatsNoPartOfAnAddress() async throws {
+            let words = ["postgresql://tresor:word", "secretword@db.example/tresor"]
+            for arguments in [["check"] + words, ["run"] + words + ["--listen", "127.0.0.1:0"]] {
+                let ending = await ServerProcess.run(arguments)
+                #expect(ending.code == 64)
+                #expect(!ending.error.isEmpty && !ending.error.contains("secretword"), "\(ending.error)")
+            }
+        }
+
         @Test("Help and version are told on standard output")
         func tellsHelp() async throws {
             for arguments in [["--help"], ["init", "--help"], ["run", "--help"], ["close", "--help"], ["--version"]] {
