@@ -61,10 +61,11 @@
             return .postgres(location)
         }
 
-        /// The database, as messages name it. An address with unusual parts may hold a badly written password.
+        /// The database, as messages name it. An address with unusual parts may hold a badly written password, and its
+        /// parameters may hold one as well.
         var shown: String {
-            if case .postgres(let location) = try? place(), !location.isPlain { return "postgresql://…" }
-            return store
+            guard case .postgres(let location) = try? place() else { return store }
+            return location.isPlain ? String(store.prefix { $0 != "?" }) : "postgresql://…"
         }
 
         /// Whether a text is a path rather than a badly written address.
