@@ -246,7 +246,7 @@
                 location.outage.note(nil)
                 return connection
             } catch {
-                location.outage.note(words)
+                location.outage.note(location.reason(in: words))
                 throw error
             }
         }

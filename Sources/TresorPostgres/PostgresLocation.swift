@@ -12,28 +12,115 @@
         /// Whether a password stands in it. Arguments of a process are readable for everybody on its machine, so a
         /// program refuses such a location among its arguments and reads it from a file.
         package let hasPassword: Bool
+        /// Whether each part is so plain that no message with it shows a badly written password. libpq and the server
+        /// quote the names of hosts, roles and databases.
+        package let isPlain: Bool
         /// Whether the server takes connections, for all that use this location.
         package let outage = PostgresOutage()
 
-        /// Reads a location; `nil` if libpq does not understand it.
+        /// Reads a location; `nil` if libpq does not understand it, or takes a part of a password for something else.
         package init?(_ text: String) {
-            guard let options = PQconninfoParse(text, nil) else { return nil }
+            guard !Self.hasStrayMark(text), let options = PQconninfoParse(text, nil) else { return nil }
             defer { PQconninfoFree(options) }
-            var hasPassword = false
+            var (hasPassword, isPlain) = (false, true)
             var option = options
             while let keyword = option.pointee.keyword {
-                if option.pointee.val != nil, ["password", "sslpassword"].contains(String(cString: keyword)) {
-                    hasPassword = true
-                }
-                option += 1
+                defer { option += 1 }
+                guard let value = option.pointee.val.map({ String(cString: $0) }) else { continue }
+                let form = Form(ofKeyword: String(cString: keyword))
+                if form == .secret { hasPassword = true }
+                let isPlainValue = form.contains(value)
+                if form == .word || form == .numbers, !isPlainValue { return nil }
+                isPlain = isPlain && isPlainValue
             }
             self.text = text
             self.hasPassword = hasPassword
+            self.isPlain = isPlain
+        }
+
+        /// Whether a URL has an `@` elsewhere than once before its host. A password with an `@` or a `/` that was not
+        /// written with `%` leaves one, and libpq takes what stands beside it for a host, a port or a database.
+        private static func hasStrayMark(_ text: String) -> Bool {
+            guard let scheme = text.firstRange(of: "://") else { return false }
+            let rest = text[scheme.upperBound...].utf8
+            let marks = rest.indices.filter { rest[$0] == UInt8(ascii: "@") }
+            guard let mark = marks.first else { return false }
+            let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+            return marks.count > 1 || mark > end
+        }
+
+        /// The reason of a failure that an operator may see.
+        ///
+        /// What libpq says before it asks a server quotes values that it cannot read, and a badly written password may
+        /// be such a value. So only what servers and the network said is shown, and only beside plain names.
+        ///
+        /// - Parameter words: libpq's words, of which the first line counts.
+        func reason(in words: String) -> String {
+            guard isPlain else { return "its reason is not shown, because it may quote unusual parts of the address" }
+            let line = String(words.split(whereSeparator: \.isNewline).first ?? "")
+            let isFromOutside = ["connection to server ", "could not translate host name ", "ERROR: ", "FATAL: "]
+                .contains { line.hasPrefix($0) }
+            return isFromOutside
+                ? line : "libpq refuses a part of the address, or a variable PG… of its environment"
         }
     }
 
-    /// Whether a server takes connections, and libpq's reason if it does not: no value of a statement stands there, and no
-    /// password.
+    extension PostgresLocation {
+        /// The form that the values of a keyword have.
+        private enum Form {
+            /// A password.
+            case secret
+            /// A number, or one for each host.
+            case numbers
+            /// A word, mostly of a closed list.
+            case word
+            /// The name of a role, a database or a service.
+            case name
+            /// Settings of the server.
+            case settings
+            /// Hosts, or the path of a file.
+            case place
+
+            init(ofKeyword keyword: String) {
+                switch keyword {
+                case "password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret":
+                    self = .secret
+                case "port", "connect_timeout", "keepalives", "keepalives_idle", "keepalives_interval",
+                    "keepalives_count", "tcp_user_timeout", "sslcompression", "sslsni":
+                    self = .numbers
+                case "user", "dbname", "service": self = .name
+                case "options", "application_name", "fallback_application_name": self = .settings
+                case "host", "hostaddr", "passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslcrldir":
+                    self = .place
+                default: self = .word
+                }
+            }
+
+            /// Whether a value is plain for this form.
+            func contains(_ value: String) -> Bool {
+                let scalars = value.unicodeScalars
+                return switch self {
+                case .secret: false
+                case .numbers: scalars.allSatisfy { Self.isDigit($0) || $0 == "," }
+                case .word, .name: scalars.allSatisfy(Self.isPlain)
+                case .settings: scalars.allSatisfy { Self.isPlain($0) || $0 == " " || $0 == "=" }
+                case .place where scalars.contains(":"):
+                    // An address of IPv6.
+                    scalars.allSatisfy { $0.properties.isASCIIHexDigit || [":", ".", ","].contains($0) }
+                case .place: scalars.allSatisfy { Self.isPlain($0) || $0 == "/" }
+                }
+            }
+
+            private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+            private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+                scalar.properties.isAlphabetic || isDigit(scalar) || [".", ",", "_", "-"].contains(scalar)
+            }
+        }
+    }
+
+    /// Whether a server takes connections, and the reason if it does not: no value of a statement stands there, and no
+    /// password, not even one in a badly written address.
     package final class PostgresOutage: Sendable {
         private struct State {
             var reason: String?
@@ -50,9 +137,8 @@
 
         /// Notes how a connection went. Of several reasons in an outage, the first is told.
         ///
-        /// - Parameter words: libpq's words, of which the first line counts; `nil` if there is a connection.
-        func note(_ words: String?) {
-            let reason = words.map { String($0.split(whereSeparator: \.isNewline).first ?? "no reason is known") }
+        /// - Parameter reason: what ``PostgresLocation/reason(in:)`` made of libpq's words; `nil` if there is a connection.
+        func note(_ reason: String?) {
             let tell = state.withLock { state in
                 defer { state.reason = reason }
                 return (state.reason == nil) == (reason == nil) ? nil : state.tell

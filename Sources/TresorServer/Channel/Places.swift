@@ -8,7 +8,8 @@
     ///
     /// A place is a stranger's until a head proves who asks. Strangers have a part of all places, and an address has a
     /// share of that part. Where one of them is full, the newest takes the place of the oldest for whose client the
-    /// service waits. An account has a share of the other places; beyond it a place stays a stranger's.
+    /// service waits. An account has a share of the other places, and so have all accounts of a line; beyond either a place
+    /// stays a stranger's.
     final class Places: Sendable {
         private struct Place {
             /// The networks of its source, the smallest first, and last the one without bytes, in which all are.
@@ -19,6 +20,9 @@
             var isIdle = true
             /// The account that has it; `nil` for a stranger.
             var account: UserID?
+
+            /// The widest network of its source, which counts for accounts; `nil` for a source in none.
+            var line: [UInt8]? { networks.dropLast().last }
         }
 
         /// A place has a number, and a later one has a greater number.
@@ -28,6 +32,8 @@
             /// The places of strangers in each network, the oldest first.
             var strangers: [[UInt8]: [UInt64]] = [:]
             var accounts: [UserID: Int] = [:]
+            /// The places of accounts in each line.
+            var lines: [[UInt8]: Int] = [:]
 
             /// The number of places that accounts have.
             var provedCount: Int { places.count - strangers[[], default: []].count }
@@ -37,13 +43,15 @@
         private let provedMaximum: Int
         private let shareOfSource: Int
         private let shareOfAccount: Int
+        private let shareOfLine: Int
         private let state = Mutex(State())
 
         init(_ limits: ServerLimits) {
             strangersMaximum = limits.connectionsOfStrangers
-            provedMaximum = limits.connections - limits.connectionsOfStrangers
+            provedMaximum = limits.connectionsOfAccounts
             shareOfSource = limits.connectionsOfSource
             shareOfAccount = limits.connectionsOfAccount
+            shareOfLine = limits.connectionsOfLine
         }
 
         /// Takes a place for a stranger. The service waits for its client.
@@ -94,13 +102,19 @@
 
         /// Gives a stranger's place to the account that has proved itself there.
         ///
-        /// - Returns: `false` if the account has too many, or all accounts have, or the place is another one's by now.
+        /// - Returns: `false` if the account has too many, or all accounts of its line, or all accounts have, or the place
+        ///   is another one's by now.
         func give(_ number: UInt64, to account: UserID) -> Bool {
             state.withLock { state in
                 let count = state.accounts[account, default: 0]
                 guard let place = state.places[number], place.account == nil, count < shareOfAccount,
                     state.provedCount < provedMaximum
                 else { return false }
+                if let line = place.line {
+                    let countOfLine = state.lines[line, default: 0]
+                    guard countOfLine < shareOfLine else { return false }
+                    state.lines[line] = countOfLine + 1
+                }
                 Self.remove(number, of: place, &state)
                 state.places[number]?.account = account
                 state.accounts[account] = count + 1
@@ -116,9 +130,14 @@
             state.withLock { state in
                 guard let place = state.places.removeValue(forKey: number) else { return }
                 guard let account = place.account else { return Self.remove(number, of: place, &state) }
-                let rest = state.accounts[account, default: 0] - 1
-                state.accounts[account] = rest > 0 ? rest : nil
+                Self.count(down: account, in: &state.accounts)
+                if let line = place.line { Self.count(down: line, in: &state.lines) }
             }
+        }
+
+        private static func count<Key>(down key: Key, in counts: inout [Key: Int]) {
+            let rest = counts[key, default: 0] - 1
+            counts[key] = rest > 0 ? rest : nil
         }
     }
 

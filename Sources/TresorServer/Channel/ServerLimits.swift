@@ -24,6 +24,8 @@
         var connectionsOfSource = 200
         /// The connections of one account.
         var connectionsOfAccount = 100
+        /// The connections of all accounts behind one address: half of those of all accounts.
+        var connectionsOfLine = 7_500
         /// The bytes of the bodies that are read or judged, and of the answers that are written: of all clients, and of one
         /// account, or one address of requests that prove none. All accounts behind one address have half of the whole.
         var bodyByteCount = 256 << 20
@@ -32,6 +34,18 @@
         var partOfStrangers = 16
         /// The bodies of theirs that leave no room to others: larger ones leave it to the answers that everybody needs.
         var smallByteCountOfStrangers = 1 << 10
+    }
+
+    extension ServerLimits {
+        /// The connections of all accounts.
+        var connectionsOfAccounts: Int { connections - connectionsOfStrangers }
+
+        /// Lets an address have so many connections of strangers. Who lets it have many, since a house is one address, lets
+        /// its accounts have ten times as many.
+        mutating func allow(ofSource count: Int) {
+            connectionsOfSource = count
+            connectionsOfLine = max(connectionsOfLine, min(connectionsOfAccounts, 10 * count))
+        }
     }
 
     /// The address by which limits count: the 4 bytes of IPv4, the first 8 of IPv6. `SourceNetwork` says which wider

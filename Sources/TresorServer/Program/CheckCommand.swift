@@ -34,17 +34,38 @@
     enum StoredService {
         /// Opens the database of a service.
         ///
+        /// - Parameter revocations: the file of revocations, for a command that revokes something.
         /// - Throws: ``ServerFailure``.
         static func open(
-            _ place: StoreOptions, migrating: Bool = true, verifyingUpTo byteCount: Int64 = 1 << 30
+            _ place: StoreOptions, migrating: Bool = true, verifyingUpTo byteCount: Int64 = 1 << 30,
+            noting revocations: RevokedLogOptions? = nil
         ) async throws -> (Service, any SQLEngine) {
             let engine = try await place.open(creating: false, migrating: migrating, verifyingUpTo: byteCount)
             guard let setup = try await ServiceSetup.read(from: engine) else {
                 throw ServerFailure(
-                    .notFound, "there is no service in \(place.store): make one with tresor-server init")
+                    .notFound, "there is no service in \(place.shown): make one with tresor-server init")
             }
-            let settings = setup.settings(policy: setup.policy) { UInt64(CalendarTime.now.seconds) }
+            var settings = setup.settings(policy: setup.policy) { UInt64(CalendarTime.now.seconds) }
+            if let revocations {
+                settings.revocations = try await revocations.open(of: setup.server.id(), place, engine)
+            }
             return (try Service(engine: engine, settings: settings), engine)
+        }
+
+        /// Why a command changed nothing.
+        static func words(for error: TresorError) -> String {
+            switch error {
+            case .noAccess: "it has changed in between; look at the list again"
+            case .failed(.notNoted):
+                "the file of revocations cannot be written, or a service that starts now has put a newer one in its place; "
+                    + "look at its directory, and try again"
+            default: ServerFailure(error).message
+            }
+        }
+
+        /// Writes a line of the log to standard error. It names nobody.
+        static func report(_ event: LogLine.Event) {
+            Report(logsSources: false, write: StandardError.write).say(event)
         }
     }
 

@@ -2,13 +2,6 @@
 
 #if Server
     import ArgumentParser
-    #if canImport(Darwin)
-        import Darwin
-    #elseif canImport(Musl)
-        import Musl
-    #else
-        import Glibc
-    #endif
     import TresorCore
     import TresorCrypto
     import TresorService
@@ -35,6 +28,10 @@
         var yes = false
 
         func run() async throws {
+            // An address with a password is not repeated.
+            guard StoreOptions.isPath(from) else {
+                throw ServerFailure.usage("the store to take is the path of a file")
+            }
             let store = try await source()
             let (service, engine) = try await StoredService.open(place)
             let plan: ImportPlan
@@ -60,13 +57,8 @@
             guard !plan.members.isEmpty else { return }
             print("these people are in logs of \(from), and get accounts:")
             for chain in plan.members { print("  \(try chain.number().grouped)  \(chain.handle.text)") }
-            guard !yes else { return }
-            guard isatty(STDIN_FILENO) == 1 else {
-                throw ServerFailure.usage("this needs a yes: compare the safety numbers, and run it again with --yes")
-            }
-            print("Are all of them known to you? Type yes: ", terminator: "")
-            _ = fflush(nil)
-            guard readLine() == "yes" else { throw ServerFailure(.failed(.other), "took nothing") }
+            try Confirmation.require(
+                yes, "Are all of them known to you? ", after: "compare the safety numbers", refusing: "took nothing")
         }
 
         private func say(_ report: ImportReport) {

@@ -103,12 +103,12 @@
         private var isThere: ServerFailure {
             ServerFailure(
                 .failed(.other),
-                "the database \(place.store) holds a service already: run it, or name another database")
+                "the database \(place.shown) holds a service already: run it, or name another database")
         }
 
         /// Says what is there, and what to do next.
         private func say(_ chain: CardChain, _ keyPath: String) throws {
-            print("made a service in \(place.store)")
+            print("made a service in \(place.shown)")
             print("operator: safety number \(try chain.number().grouped)")
             print("server key: \(keyPath); back it up apart from the database")
             if case .postgres = try? place.place() {

@@ -36,14 +36,14 @@
 
         @Option(
             help: ArgumentHelp(
-                "Let one address have this many connections on which nobody has shown an account yet; 200 if you do not "
-                    + "say.", valueName: "number"))
+                "Let one address have this many connections on which nobody has shown an account yet, and its accounts ten "
+                    + "times as many, but at least 7500; 200 if you do not say.", valueName: "number"))
         var connectionsPerAddress: Int?
 
         /// The limits of connections and bodies.
         var limits: ServerLimits {
             var limits = ServerLimits()
-            if let connectionsPerAddress { limits.connectionsOfSource = connectionsPerAddress }
+            if let connectionsPerAddress { limits.allow(ofSource: connectionsPerAddress) }
             return limits
         }
 

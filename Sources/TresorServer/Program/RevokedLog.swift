@@ -51,6 +51,18 @@
         ///   service; ``TresorError/altered`` for one of another kind; ``TresorError/failed(_:)`` and
         ///   ``TresorError/store(_:)``.
         static func open(at path: String, of server: Hash256, creating: Bool) throws(TresorError) -> RevokedLog {
+            for _ in 0..<8 {
+                let log = try opened(at: path, of: server, creating: creating)
+                UseLock.share(log.file.number)
+                // Another process may have put a newer file in its place before it was known to be used.
+                if log.isInPlace { return log }
+            }
+            throw .failed(.notNoted)
+        }
+
+        private static func opened(
+            at path: String, of server: Hash256, creating: Bool
+        ) throws(TresorError) -> RevokedLog {
             let beginning = try beginning(of: server)
             let isThere = try SystemError.asFailed { () throws(SystemError) in
                 try FileDescriptor.existing(path, O_RDONLY | O_NOCTTY) != nil
@@ -88,8 +100,7 @@
         }
 
         func append(_ revocation: Revocation) throws(TresorError) {
-            let bytes = revocation.bytes
-            let record = try bytes + Self.check(of: bytes, by: server)
+            let record = try record(of: revocation)
             try inTurn { (end) throws(SystemError) in
                 guard isInPlace else { throw SystemError(ESTALE) }
                 do throws(SystemError) {
@@ -111,19 +122,27 @@
             let end = Int(try inTurn { (end) throws(SystemError) in end })
             var offset = Self.beginningByteCount
             while offset < end {
-                let bytes = try page(at: offset, count: min(Self.pageCount * Self.recordByteCount, end - offset))
-                var page: [Revocation] = []
-                for start in stride(from: 0, to: bytes.count, by: Self.recordByteCount) {
-                    guard let revocation = try self.revocation(bytes[start..<start + Self.recordByteCount]) else {
-                        guard offset + start + Self.recordByteCount == end else { throw .altered }
-                        try inTurn { (_) throws(SystemError) in try cut(to: off_t(offset + start)) }
-                        break
-                    }
-                    page.append(revocation)
-                }
+                let (page, torn) = try page(at: offset, before: end)
+                if let torn { try inTurn { (_) throws(SystemError) in try cut(to: off_t(torn)) } }
                 try await take(page)
-                offset += bytes.count
+                offset += Self.pageCount * Self.recordByteCount
             }
+        }
+
+        /// Reads a page of records.
+        ///
+        /// - Returns: the records, and where a torn one begins; `nil` for none.
+        private func page(at offset: Int, before end: Int) throws(TresorError) -> (records: [Revocation], torn: Int?) {
+            let bytes = try page(at: offset, count: min(Self.pageCount * Self.recordByteCount, end - offset))
+            var records: [Revocation] = []
+            for start in stride(from: 0, to: bytes.count, by: Self.recordByteCount) {
+                guard let revocation = try self.revocation(bytes[start..<start + Self.recordByteCount]) else {
+                    guard offset + start + Self.recordByteCount == end else { throw .altered }
+                    return (records, offset + start)
+                }
+                records.append(revocation)
+            }
+            return (records, nil)
         }
 
         /// Runs a body while no other process and no other thread is at the file, which ends with a whole record.
@@ -169,6 +188,11 @@
             return bytes
         }
 
+        private func record(of revocation: Revocation) throws(TresorError) -> [UInt8] {
+            let bytes = revocation.bytes
+            return try bytes + Self.check(of: bytes, by: server)
+        }
+
         /// Returns `nil` for what is no record of this service.
         private func revocation(_ record: ArraySlice<UInt8>) throws(TresorError) -> Revocation? {
             let bytes = Array(record.prefix(Revocation.byteCount))
@@ -188,6 +212,48 @@
             var hash = try BLAKE2b(outputCount: checkByteCount, key: key.span)
             try hash.update(bytes.span)
             return try hash.finalize()
+        }
+    }
+
+    /// Dropping what is superseded.
+    extension RevokedLog {
+        /// Takes those revocations out of a file that later ones have made needless, so that it does not grow with each
+        /// session that ends and each new card. A new file takes the place of the old one, whole or not at all.
+        ///
+        /// Nothing depends on it: the file stays as it is where this fails, while another process uses it, and if it is a
+        /// link or belongs to somebody else.
+        static func dropSuperseded(at path: String, of server: Hash256) {
+            var status = stat()
+            guard lstat(path, &status) == 0, status.isKind(S_IFREG), status.st_uid == geteuid(),
+                let log = try? opened(at: path, of: server, creating: false), UseLock.takeAlone(log.file.number)
+            else { return }
+            _ = try? log.inTurn { (end) throws(SystemError) in try? log.rewrite(upTo: Int(end)) }
+        }
+
+        private func rewrite(upTo end: Int) throws(TresorError) {
+            var superseded = SupersededRevocations()
+            try visit(upTo: end) { (record, place) throws(TresorError) in superseded.note(record, at: place) }
+            guard superseded.count > 0, isInPlace else { return }
+            let file = try AtomicFile(at: path, mode: 0o600)
+            try file.write(Self.beginning(of: server).span)
+            try visit(upTo: end) { (record, place) throws(TresorError) in
+                guard !superseded.contains(record, at: place) else { return }
+                try file.write(self.record(of: record).span)
+            }
+            _ = try file.commit(replacing: true)
+        }
+
+        /// Visits the whole records with their numbers.
+        private func visit(
+            upTo end: Int, _ take: (Revocation, Int) throws(TresorError) -> Void
+        ) throws(TresorError) {
+            var place = 0
+            for offset in stride(from: Self.beginningByteCount, to: end, by: Self.pageCount * Self.recordByteCount) {
+                for record in try page(at: offset, before: end).records {
+                    try take(record, place)
+                    place += 1
+                }
+            }
         }
     }
 #endif

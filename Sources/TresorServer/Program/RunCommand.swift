@@ -37,12 +37,7 @@
         @Flag(help: "Write the addresses of clients into the log.")
         var logSources = false
 
-        @Option(
-            help: ArgumentHelp(
-                "Write down what is revoked in this file; it is server.key.revoked, by the name of the server key, beside "
-                    + "an SQLite file, or else beside the key.",
-                valueName: "file"))
-        var revokedLog: String?
+        @OptionGroup var revocations: RevokedLogOptions
 
         @Flag(
             help: ArgumentHelp(
@@ -66,7 +61,7 @@
             let engine = try await place.open(creating: false)
             guard let setup = try await ServiceSetup.read(from: engine) else {
                 throw ServerFailure(
-                    .notFound, "there is no service in \(place.store): make one with tresor-server init")
+                    .notFound, "there is no service in \(place.shown): make one with tresor-server init")
             }
             guard setup.server.key == key.publicKey else {
                 throw ServerFailure(
@@ -78,7 +73,9 @@
                 throw ServerFailure.usage("--approver takes at most \(Approver.maximumCount) cards")
             }
             var settings = setup.settings(policy: applied) { UInt64(CalendarTime.now.seconds) }
-            let revoked = try await openRevokedLog(of: setup.server.id(), engine)
+            let id = try setup.server.id()
+            RevokedLog.dropSuperseded(at: try revocations.path(place), of: id)
+            let revoked = try await revocations.open(of: id, place, engine, creating: restored)
             settings.revocations = revoked
             let service = try Service(engine: engine, settings: settings)
             try await takeBack(revoked, service, operator: chain)
@@ -137,21 +134,6 @@
 
     /// The revocations, which no backup must undo.
     extension RunCommand {
-        /// Opens the file of revocations. The first process of a service makes it. If it is missing later, the database
-        /// may come from a backup, and what was revoked since would hold again.
-        private func openRevokedLog(of server: Hash256, _ engine: any SQLEngine) async throws -> RevokedLog {
-            let path = try revokedLog ?? place.revokedPath()
-            let isBegun = try await ServiceSetup.notesRevocations(in: engine)
-            let log: RevokedLog
-            do throws(TresorError) {
-                log = try RevokedLog.open(at: path, of: server, creating: restored || !isBegun)
-            } catch {
-                throw ServerFailure(error, "cannot open the file of revocations \(path): \(Self.words(for: error))")
-            }
-            if !isBegun { try await ServiceSetup.beginRevocations(in: engine) }
-            return log
-        }
-
         /// Takes out of the database what was revoked, and with `--restored` all that may have been.
         private func takeBack(
             _ log: RevokedLog, _ service: TresorService.Service, operator chain: CardChain?
@@ -162,28 +144,13 @@
             } catch {
                 switch error {
                 case .altered, .failed(.notNoted):
-                    throw ServerFailure(error, "cannot read the file of revocations: \(Self.words(for: error))")
+                    throw ServerFailure(
+                        error, "cannot read the file of revocations: \(RevokedLogOptions.words(for: error))")
                 case .unverified:
                     throw ServerFailure(
                         error, "the card of --operator does not continue that of the operator in the database")
                 default: throw ServerFailure(error)
                 }
-            }
-        }
-
-        private static func words(for error: TresorError) -> String {
-            switch error {
-            case .notFound:
-                "it is missing; restore it from where the service ran, or start once with --restored if it is lost"
-            case .altered:
-                "it is damaged, or no file of revocations; restore a copy of it, or if there is none, move it away and "
-                    + "start once with --restored"
-            case .forked:
-                "it belongs to another service, which needs it: leave it there, and name the file of this one with "
-                    + "--revoked-log"
-            case .failed(.readOnly), .failed(.notNoted):
-                "look at its directory, and who owns both, or name another with --revoked-log"
-            default: ServerFailure(error).message
             }
         }
     }

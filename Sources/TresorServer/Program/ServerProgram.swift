@@ -21,7 +21,10 @@
             commandName: "tresor-server", abstract: "Keep tresors for people on several machines.",
             discussion: "The service sees no care plan and no name of a tresor, and opens nothing.",
             version: "tresor-server 0.1.0",
-            subcommands: [InitCommand.self, RunCommand.self, ImportCommand.self, CheckCommand.self])
+            subcommands: [
+                InitCommand.self, RunCommand.self, ImportCommand.self, CheckCommand.self, AccountsCommand.self,
+                CloseCommand.self, InvitationsCommand.self, WithdrawCommand.self,
+            ])
     }
 
     /// From arguments to exit code.
@@ -37,7 +40,7 @@
                 try await asynchronous.run()
                 return 0
             } catch {
-                return tell(error)
+                return tell(error, arguments)
             }
         }
 
@@ -53,19 +56,26 @@
             umask(0o077)
         }
 
-        private static func tell(_ error: any Error) -> Int32 {
+        private static func tell(_ error: any Error, _ arguments: [String]) -> Int32 {
             if let failure = error as? ServerFailure {
                 StandardError.write("tresor-server: \(failure.message)\n")
                 return failure.exitCode
             }
-            if let error = error as? TresorError { return tell(ServerFailure(error)) }
-            let message = ServerCommand.fullMessage(for: error)
+            if let error = error as? TresorError { return tell(ServerFailure(error), arguments) }
+            let message = hiding(arguments, in: ServerCommand.fullMessage(for: error))
             guard ServerCommand.exitCode(for: error) != .success else {
                 print(message)
                 return 0
             }
             StandardError.write(message + "\n")
             return ServerCommand.exitCode(for: error).rawValue
+        }
+
+        /// A message of the parser without the arguments that it quotes, where one of them is an address: with a blank in its
+        /// password, another one is a part of that.
+        static func hiding(_ arguments: [String], in message: String) -> String {
+            guard arguments.contains(where: { $0.contains("://") }) else { return message }
+            return arguments.reduce(message) { $0.replacing("'\($1)'", with: "'…'") }
         }
     }
 

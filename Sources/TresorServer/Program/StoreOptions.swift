@@ -43,14 +43,15 @@
                 + "without blanks"
             guard store.first?.isWhitespace == false, store.last?.isWhitespace == false else { throw .usage(form) }
             guard let mark = store.firstRange(of: "://") else {
-                guard !Self.isConnection(store), StorePath.isMeant(by: store) else { throw .usage(form) }
+                guard Self.isPath(store), StorePath.isMeant(by: store) else { throw .usage(form) }
                 return .sqlite(path: store)
             }
             let scheme = store[..<mark.lowerBound].lowercased()
             guard ["postgresql", "postgres"].contains(scheme) else { throw .usage(form) }
             guard let location = PostgresLocation(scheme + store[mark.lowerBound...]) else {
                 throw .usage(
-                    "the address of the database is none that PostgreSQL understands: postgresql://HOST/NAME")
+                    "the address of the database is none that PostgreSQL understands: postgresql://HOST/NAME, with %40 "
+                        + "for an @ in a name, and the password in the file that PGPASSFILE names")
             }
             guard !location.hasPassword else {
                 throw .usage(
@@ -60,10 +61,34 @@
             return .postgres(location)
         }
 
-        /// Whether a text is in libpq's other form, as in `host=… dbname=…`.
+        /// The database, as messages name it. An address with unusual parts may hold a badly written password, and its
+        /// parameters may hold one as well.
+        var shown: String {
+            guard case .postgres(let location) = try? place() else { return store }
+            return location.isPlain ? String(store.prefix { $0 != "?" }) : "postgresql://…"
+        }
+
+        /// Whether a text is a path rather than a badly written address.
+        static func isPath(_ text: String) -> Bool {
+            !text.contains("://") && !isConnection(text) && !hasCredentials(text)
+        }
+
+        /// Whether a text is in libpq's other form, as in `host=… dbname=…`, well or badly written.
         private static func isConnection(_ text: String) -> Bool {
-            let words = ["host=", "hostaddr=", "port=", "dbname=", "user=", "service=", "sslmode=", "passfile="]
-            return text.split(separator: " ").contains { word in words.contains { word.hasPrefix($0) } }
+            let keywords = [
+                "host", "hostaddr", "port", "dbname", "user", "password", "passwd", "service", "sslmode", "passfile",
+            ]
+            return text.split(separator: "=", omittingEmptySubsequences: false).dropLast().contains { piece in
+                piece.split(whereSeparator: { $0.isWhitespace || $0 == ";" }).last
+                    .map { keywords.contains($0.lowercased()) } ?? false
+            }
+        }
+
+        /// Whether a text has the credentials of an address, whose beginning is badly written.
+        private static func hasCredentials(_ text: String) -> Bool {
+            let isPath = text.hasPrefix(".") || text.hasPrefix("/") && !text.hasPrefix("//")
+            guard !isPath, let mark = text.firstIndex(of: "@") else { return false }
+            return text[..<mark].contains(":")
         }
 
         /// The path of the server key.
@@ -132,7 +157,7 @@
                     case .store(.damaged) where hadLog: place.wordsForLog
                     default: place.words(for: error)
                     }
-                throw ServerFailure(error, "cannot open the database \(store): \(words)")
+                throw ServerFailure(error, "cannot open the database \(shown): \(words)")
             }
         }
 
@@ -155,7 +180,7 @@
             guard let file = try? FileDescriptor(path, O_RDONLY | O_NOCTTY) else { return nil }
             guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
                 throw ServerFailure(
-                    .busy, "another tresor-server runs the service in \(store): stop it, or use PostgreSQL for several")
+                    .busy, "another tresor-server runs the service in \(shown): stop it, or use PostgreSQL for several")
             }
             return file
         }

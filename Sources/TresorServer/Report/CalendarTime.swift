@@ -32,9 +32,14 @@
 
         /// `1994-11-06T08:49:37.120Z` (RFC 3339).
         var text: String {
-            let fields = fields
             let fraction = String(milliseconds + 1000).dropFirst()
-            return "\(fields.tm_year + 1900)-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday))T\(clock).\(fraction)Z"
+            return "\(day)T\(clock).\(fraction)Z"
+        }
+
+        /// `1994-11-06`.
+        var day: String {
+            let fields = fields
+            return "\(fields.tm_year + 1900)-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday))"
         }
 
         private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]

@@ -47,6 +47,9 @@
             case databaseBack = "database-back"
             /// Everything that a backup may have brought back was dropped.
             case restored
+            /// A command closed an account, or withdrew an invitation.
+            case accountClosed = "account-closed"
+            case invitationWithdrawn = "invitation-withdrawn"
             /// The service stops, and has stopped.
             case stopping, stopped
         }

@@ -81,7 +81,7 @@
             context.news.ring(Array(people))
         }
 
-        /// Finds the logs that have grown since a cursor.
+        /// Finds the logs that have grown since a cursor; none for an account that was closed during the wait.
         private func changes(for user: UserID, since cursor: NewsCursor?) async throws(TresorError) -> NewsAnswer {
             let now = context.now
             let isFirst = cursor == nil
@@ -91,6 +91,7 @@
                     """
                     SELECT t.tresor, t.count, t.changed FROM access a JOIN tresors t ON t.tresor = a.tresor
                     WHERE a.account = $1 AND t.deleted IS NULL
+                    AND EXISTS (SELECT 1 FROM accounts WHERE account = $1 AND state = 3)
                     AND (a.last_sequence IS NULL OR a.last_sequence + 1 = t.count)
                     AND (t.changed > $2 OR t.changed = $2 AND t.tresor > $3)
                     ORDER BY t.changed, t.tresor LIMIT $4

@@ -12,12 +12,15 @@
         let user: UserID
         /// 16 bytes.
         let id: [UInt8]
+        /// The time of sending, by the clock of the client.
+        let time: UInt64
         /// The name of the operation and the hash of the body.
         let content: [UInt8]
 
         init(_ statement: RequestStatement, of user: UserID) {
             self.user = user
             id = statement.id
+            time = statement.time
             content = Array(statement.operation.rawValue.utf8) + statement.body.bytes
         }
 

@@ -10,8 +10,10 @@
         case device(UserID, key: Hash256)
         /// This card takes the place of those before it.
         case card(UserID, generation: UInt32, card: Hash256)
-        /// The invitation with this hash is used or withdrawn.
+        /// The invitation with this hash is used.
         case invitation(Hash256)
+        /// The invitation with this hash is withdrawn, also from somebody who has begun to register with it.
+        case withdrawal(Hash256)
         /// The sessions of the eras before this one are ended.
         case sessions(UserID, until: Era)
         /// The account is deleted.
@@ -28,6 +30,7 @@
             case .invitation(let hash): Self.record(3, hash, 0, .zero)
             case .sessions(let user, let era): Self.record(4, user.digest, 0, Self.object(era))
             case .account(let user): Self.record(5, user.digest, 0, .zero)
+            case .withdrawal(let hash): Self.record(6, hash, 0, .zero)
             }
         }
 
@@ -64,6 +67,7 @@
                 guard let era = Era(Array(object.bytes.prefix(Era.byteCount))) else { throw .altered }
                 self = .sessions(UserID(subject), until: era)
             case 5: self = .account(UserID(subject))
+            case 6: self = .withdrawal(subject)
             default: throw .altered
             }
             guard self.bytes == bytes else { throw .altered }
@@ -88,6 +92,16 @@
                         DELETE FROM invitations WHERE hash = $1
                         AND NOT EXISTS (SELECT account FROM accounts WHERE invitation = $1 AND state > 1)
                         """, [.digest(hash)])
+                ]
+            case .withdrawal(let hash):
+                [
+                    SQL(
+                        "UPDATE accounts SET invitation = NULL WHERE invitation = $1 AND state = 1", [.digest(hash)]),
+                    SQL(
+                        """
+                        DELETE FROM invitations WHERE hash = $1
+                        AND NOT EXISTS (SELECT account FROM accounts WHERE invitation = $1)
+                        """, [.digest(hash)]),
                 ]
             case .sessions(let user, let era): [Account.beginning(era, of: user)]
             case .account(let user): Deletions.closing(user)

@@ -43,20 +43,49 @@
             }
         }
 
-        /// Hands out a server share. The request is spent: it is answered once, and no answer with a share is kept.
+        /// Hands out a server share. The request is spent: it is answered once, and no answer with a share is kept. A full
+        /// disk keeps nobody from it: its id stays in memory then.
         ///
-        /// - Throws: ``TresorError/noAccess`` for another device than the one that speaks.
+        /// - Throws: ``TresorError/noAccess`` for another device than the one that speaks, and for a request that is spent.
         func share(_ request: ServerShareRequest, by caller: Caller) async throws(TresorError) -> ServerShareAnswer {
             if let device = caller.device { guard device == request.device else { throw .noAccess } }
+            guard !context.spent.contains(caller.request) else { throw .noAccess }
+            let search = Self.search(caller.user, request.device)
             let now = context.now
-            return try await context.engine.write { (transaction) throws(TresorError) in
-                let found = try transaction.run(
-                    SQL(
-                        "SELECT share FROM server_shares WHERE account = $1 AND device = $2",
-                        [.digest(caller.user.digest), .bytes(request.device.bytes)]))
-                guard try transaction.run([caller.request.keeping(nil, at: now)]) == [1] else { throw .busy }
-                return ServerShareAnswer(share: try found.first?.bytes(0) ?? [])
+            let answer: ServerShareAnswer
+            do throws(TresorError) {
+                answer = try await context.engine.write { (transaction) throws(TresorError) in
+                    let found = try transaction.run(search)
+                    guard try transaction.run([caller.request.keeping(nil, at: now)]) == [1] else { throw .busy }
+                    return ServerShareAnswer(share: try found.first?.bytes(0) ?? [])
+                }
+            } catch {
+                guard error == .store(.full) else { throw error }
+                return try await shareWithoutRoom(search, for: caller.request)
             }
+            // A copy of the request may have been answered from memory before this one was on the disk.
+            guard !context.spent.contains(caller.request) else { throw .noAccess }
+            return answer
+        }
+
+        /// Hands out a server share while the disk is full.
+        private func shareWithoutRoom(
+            _ search: SQL, for request: RequestKey
+        ) async throws(TresorError) -> ServerShareAnswer {
+            try context.spent.spend(request, at: context.now)
+            // A copy of the request that is on the disk after this look finds this one in memory.
+            return try await context.engine.read { (transaction) throws(TresorError) in
+                let found = try transaction.rows(of: [search, request.search])
+                guard found[1].isEmpty else { throw .noAccess }
+                return ServerShareAnswer(share: try found[0].first?.bytes(0) ?? [])
+            }
+        }
+
+        /// The statement that reads a server share.
+        private static func search(_ user: UserID, _ device: DeviceID) -> SQL {
+            SQL(
+                "SELECT share FROM server_shares WHERE account = $1 AND device = $2",
+                [.digest(user.digest), .bytes(device.bytes)])
         }
 
         /// Deletes server shares of the caller. A device may delete its own alone.

@@ -33,9 +33,8 @@
         /// Answers one request.
         package func answer(_ call: ServiceCall) async -> ServiceReply {
             do throws(Refusal) {
-                return try await judge(call)
+                return try await lookingTwice { () throws(Refusal) in try await judge(call) }
             } catch {
-                health.note(error.cause)
                 switch error.status {
                 case .tooManyRequests, .unavailable: return ServiceReply(error, retryAfter: 1)
                 default: return ServiceReply(error)
@@ -45,7 +44,25 @@
 
         /// Judges the head of a request before its body comes.
         package func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
-            try await authentication.proves(head)
+            try await lookingTwice { () throws(Refusal) in try await authentication.proves(head) }
+        }
+
+        /// Judges, and once more where the database looks damaged: what other transactions made look so is over then. What
+        /// looks so twice stays to be seen.
+        private func lookingTwice<Value: Sendable>(
+            _ judge: () async throws(Refusal) -> Value
+        ) async throws(Refusal) -> Value {
+            do throws(Refusal) {
+                return try await judge()
+            } catch {
+                guard error.cause == .damaged else { throw error }
+            }
+            do throws(Refusal) {
+                return try await judge()
+            } catch {
+                health.note(error.cause)
+                throw error
+            }
         }
 
         /// Notes that a source sent something that proves nothing.
@@ -82,6 +99,12 @@
             do throws(TresorError) { try await Deletions(context: context).sweep() } catch { failure = error }
             if let failure { throw failure }
         }
+
+        /// The accounts and invitations, for the person who runs the service.
+        package var directory: AccountDirectory { AccountDirectory(context: context) }
+
+        /// The user who admits people and invites them.
+        package var operatorsID: UserID { context.settings.operator }
 
         /// Folds every log and compares the database with it.
         ///

@@ -16,6 +16,7 @@
         let limits: RateLimits
         let usage: UsageCache
         let sweeps: SweepRequests
+        let spent: SpentRequests
 
         init(engine: any SQLEngine, settings: ServiceSettings) throws(TresorError) {
             self.engine = engine
@@ -27,6 +28,7 @@
             states = StateCache(engine: engine, work: work, greatestCost: settings.stateByteCount)
             usage = UsageCache(engine: engine)
             sweeps = SweepRequests()
+            spent = SpentRequests(start: settings.clock())
         }
 
         /// The time in seconds since 1970.

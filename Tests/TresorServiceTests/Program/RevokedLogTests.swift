@@ -13,7 +13,7 @@
     @Suite struct RevokedLogTests {
         private let directory: TestDirectory
         private let server = Hash256([UInt8](repeating: 7, count: 32)) ?? .zero
-        private let records: [Revocation] = ((1...5) as ClosedRange<UInt8>).map { number in
+        private let records: [Revocation] = ((1...6) as ClosedRange<UInt8>).map { number in
             let hash = Hash256([UInt8](repeating: number, count: 32)) ?? .zero
             let user = UserID(hash)
             return switch number {
@@ -21,7 +21,8 @@
             case 2: .card(user, generation: .max, card: hash)
             case 3: .invitation(hash)
             case 4: .sessions(user, until: Era([UInt8](repeating: 4, count: Era.byteCount)) ?? .first)
-            default: .account(user)
+            case 5: .account(user)
+            default: .withdrawal(hash)
             }
         }
 
@@ -52,7 +53,7 @@
                 #expect(throws: TresorError.altered) { try Revocation(record.bytes + [0]) }
                 #expect(throws: TresorError.altered) { try Revocation(Array(record.bytes.dropLast())) }
             }
-            for kind in [0, 6, 255] as [UInt8] {
+            for kind in [0, 7, 255] as [UInt8] {
                 #expect(throws: TresorError.altered) { try Revocation([kind] + records[0].bytes.dropFirst()) }
             }
             // What a kind does not need is zero.
@@ -84,7 +85,7 @@
                 #expect(try await read(try open()) == records.dropLast())
                 #expect(try bytes().count == whole.count - RevokedLog.recordByteCount)
                 // What follows begins with a whole record.
-                try open().append(records[4])
+                try open().append(records[5])
                 #expect(try await read(try open()) == records)
             }
             // Its size may be there before its bytes are.
@@ -146,6 +147,88 @@
             var counts: [Int] = []
             try await log.read { (page) throws(TresorError) in counts.append(page.count) }
             #expect(counts == [1_024, 1_024, 952])
+        }
+
+        private func hash(_ number: UInt8) throws -> Hash256 {
+            try #require(Hash256([UInt8](repeating: number, count: Hash256.byteCount)))
+        }
+
+        /// Eras that ended, and cards that others followed, do not stay for ever.
+        @Test func A237_whatIsSupersededGoesAtAStart() async throws {
+            try open().append(records[0])
+            let one = try bytes()
+            // More than a page of records comes before.
+            let begun = (0..<1_030).map { _ in records[0] }
+            try write(one + begun.dropFirst().flatMap { _ in one.dropFirst(RevokedLog.beginningByteCount) })
+            let log = try open()
+            for record in records { try log.append(record) }
+            let (anna, bert) = (UserID(try hash(8)), UserID(try hash(9)))
+            var era = Era.first
+            var eras: [Era] = []
+            for _ in 0..<20 {
+                era = try era.next()
+                eras.append(era)
+            }
+            for era in eras { try log.append(.sessions(anna, until: era)) }
+            // Whatever their order is, the greatest of each person stays.
+            try log.append(.sessions(bert, until: eras[9]))
+            try log.append(.sessions(bert, until: eras[3]))
+            for (generation, card) in [(2, 1), (3, 2), (3, 3), (1, 4)] as [(UInt32, UInt8)] {
+                try log.append(.card(anna, generation: generation, card: try hash(card)))
+            }
+            RevokedLog.dropSuperseded(at: path, of: server)
+            // A process that uses the file keeps it.
+            #expect(try await read(log).count == begun.count + records.count + 26)
+            let kept =
+                [
+                    .sessions(anna, until: eras[19]), .sessions(bert, until: eras[9]),
+                    .card(anna, generation: 3, card: try hash(3)),
+                ] as [Revocation]
+            try copyAlone()
+            RevokedLog.dropSuperseded(at: path, of: server)
+            #expect(try await read(try open()) == begun + records + kept)
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            let short = try bytes()
+            RevokedLog.dropSuperseded(at: path, of: server)
+            #expect(try bytes() == short)
+        }
+
+        /// Puts a copy in the place of the file, which no process uses.
+        private func copyAlone() throws {
+            let copy = try bytes()
+            try FileManager.default.removeItem(atPath: path)
+            try write(copy)
+        }
+
+        @Test func A237_aDamagedOrForeignFileLosesNothing() async throws {
+            let log = try open()
+            let user = UserID(try hash(8))
+            var era = Era.first
+            for _ in 0..<3 {
+                era = try era.next()
+                try log.append(.sessions(user, until: era))
+            }
+            var changed = try bytes()
+            changed[RevokedLog.beginningByteCount + 3] ^= 1
+            let whole = try bytes()
+            try copyAlone()
+            try write(changed)
+            RevokedLog.dropSuperseded(at: path, of: server)
+            #expect(try bytes() == changed)
+            try write(whole)
+            RevokedLog.dropSuperseded(at: path, of: .zero)
+            #expect(try bytes() == whole)
+            // A link is not replaced.
+            let target = directory["elsewhere"]
+            try FileManager.default.moveItem(atPath: path, toPath: target)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+            RevokedLog.dropSuperseded(at: path, of: server)
+            #expect(try bytes() == whole)
+            try FileManager.default.removeItem(atPath: path)
+            // None is made where none is.
+            RevokedLog.dropSuperseded(at: path, of: server)
+            #expect(!FileManager.default.fileExists(atPath: path))
         }
     }
 #endif

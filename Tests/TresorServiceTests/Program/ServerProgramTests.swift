@@ -163,9 +163,50 @@
             #expect(!ending.error.contains("secretword"))
         }
 
+        @Test(
+            "A badly written address of a database is not repeated",
+            arguments: [
+                "postgresql://tresor:word/secretword@db.example/tresor", "postgresql://tresor:secretword",
+                "postgresql://tresor:word@secretword@db.example/tresor", "postgresql://tresor:secretword%zz@db/tresor",
+                "postgresql:///tresor?host=/nowhere&port=secretword",
+                "postgresql:///tresor?host=/nowhere&user=tresor:secretword",
+                "postgresql:///tresor:secretword?host=/nowhere",
+                "postgresql:///tresor?host=/nowhere&sslmode=secretword",
+                "postgresql//tresor:secretword@db.example/tresor", "//tresor:secretword@db.example/tresor",
+                "postgresql:/tresor:secretword@db.example/tresor", "password=secretword/word",
+                "user = tresor password = secret/secretword", "Password=secret/secretword",
+                "host=db;password=secretword/word",
+            ])
+        func repeatsNoBadlyWrittenPassword(address: String) async throws {
+            let site = try Site()
+            let card = try site.card()
+            let made = await ServerProcess.run(["init", site["clinic.db"], "--operator", card])
+            #expect(made.code == 0)
+            let key = ["--server-key", site["server.key"]]
+            for arguments in [
+                ["init", address, "--operator", card, "--server-key", site["new.key"]], ["run", address] + key,
+                ["check", address], ["import", address, site["clinic.db"]], ["import", site["clinic.db"], address],
+            ] {
+                let ending = await ServerProcess.run(arguments)
+                #expect(ending.code != 0)
+                let said = ending.output + ending.error
+                #expect(!said.contains("secretword"), "\(arguments): \(said)")
+            }
+        }
+
+        @Test("A password with a blank is not repeated")
+        func repeatsNoPartOfAnAddress() async throws {
+            let words = ["postgresql://tresor:word", "secretword@db.example/tresor"]
+            for arguments in [["check"] + words, ["run"] + words + ["--listen", "127.0.0.1:0"]] {
+                let ending = await ServerProcess.run(arguments)
+                #expect(ending.code == 64)
+                #expect(!ending.error.isEmpty && !ending.error.contains("secretword"), "\(ending.error)")
+            }
+        }
+
         @Test("Help and version are told on standard output")
         func tellsHelp() async throws {
-            for arguments in [["--help"], ["init", "--help"], ["run", "--help"], ["--version"]] {
+            for arguments in [["--help"], ["init", "--help"], ["run", "--help"], ["close", "--help"], ["--version"]] {
                 let ending = await ServerProcess.run(arguments)
                 #expect(ending.code == 0)
                 #expect(!ending.output.isEmpty)

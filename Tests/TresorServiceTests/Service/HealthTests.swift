@@ -12,37 +12,6 @@
 
     /// The health of a service is that of its writes.
     @Suite struct HealthTests {
-        /// An engine whose writes may fail.
-        private final class FailingEngine: SQLEngine {
-            private let engine: any SQLEngine
-            private let state = Mutex((failure: TresorError?.none, writes: 0))
-
-            init(_ engine: any SQLEngine) { self.engine = engine }
-
-            var dialect: SQLDialect { engine.dialect }
-            var writes: Int { state.withLock { $0.writes } }
-            func fail(_ failure: TresorError?) { state.withLock { $0.failure = failure } }
-
-            func write<Value: Sendable>(
-                erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
-            ) async throws(TresorError) -> Value {
-                let failure = state.withLock { state in
-                    state.writes += 1
-                    return state.failure
-                }
-                if let failure { throw failure }
-                return try await engine.write(erasing: erasing, body)
-            }
-
-            func read<Value: Sendable>(
-                _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
-            ) async throws(TresorError) -> Value { try await engine.read(body) }
-
-            func notify(_ hint: [UInt8]) {}
-            func hints() -> AsyncStream<[UInt8]> { engine.hints() }
-            func close() async { await engine.close() }
-        }
-
         @Test func A237_aServiceWithoutItsRevocationsIsNotHealthy() async throws {
             let bench = try await Bench()
             let directory = try TestDirectory()
@@ -78,6 +47,51 @@
             #expect(try await anna.reply(EndSessionsRequest()).cause == .damaged)
             engine.fail(nil)
             time.withLock { $0 += .seconds(1) }
+            #expect(await !service.isHealthy())
+        }
+
+        /// A request between two others may find what looks like damage. It is judged once more.
+        @Test func whatLooksDamagedOnceIsJudgedAgain() async throws {
+            let bench = try await Bench()
+            let engine = FailingEngine(bench.engine)
+            let time = Mutex(ContinuousClock.now)
+            var settings = bench.settings
+            settings.steadyClock = { time.withLock { $0 } }
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna").at(service)
+            engine.fail(.store(.damaged), count: 1)
+            #expect(try await anna.reply(EndSessionsRequest()).status == 200)
+            engine.failReads(.store(.damaged), count: 1)
+            let renewed = try await bench.renewed(anna)
+            let call = try renewed.call(AccountRequest())
+            #expect(await service.answer(call).status == 200)
+            engine.failReads(.store(.damaged), count: 1)
+            let head = ServiceHead(
+                operation: .append, bodyByteCount: 1 << 20, authorization: call.authorization, source: call.source)
+            let proved = try await service.proves(head)
+            #expect(proved == anna.user)
+            #expect(await service.isHealthy())
+            // Twice is no chance, and stays to be seen.
+            engine.failReads(.store(.damaged), count: 2)
+            #expect(await service.answer(call).cause == .damaged)
+            time.withLock { $0 += .seconds(1) }
+            #expect(await !service.isHealthy())
+            #expect(await service.answer(call).status == 200)
+            time.withLock { $0 += .seconds(1) }
+            #expect(await !service.isHealthy())
+        }
+
+        @Test func aHeadThatFindsDamageTwiceShowsIt() async throws {
+            let bench = try await Bench()
+            let engine = FailingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            defer { service.shutDown() }
+            let call = try await bench.person("anna").at(service).call(AccountRequest())
+            let head = ServiceHead(
+                operation: .append, bodyByteCount: 1 << 20, authorization: call.authorization, source: call.source)
+            engine.failReads(.store(.damaged), count: 2)
+            await #expect(throws: Refusal(.store(.damaged))) { try await service.proves(head) }
             #expect(await !service.isHealthy())
         }
 

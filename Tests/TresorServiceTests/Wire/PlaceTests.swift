@@ -22,13 +22,14 @@
         private let lost = Lost()
 
         private static func places(
-            _ count: Int, strangers: Int, ofSource: Int = 3, ofAccount: Int = 2
+            _ count: Int, strangers: Int, ofSource: Int = 3, ofAccount: Int = 2, ofLine: Int = 1_000
         ) -> Places {
             var limits = ServerLimits()
             limits.connections = count
             limits.connectionsOfStrangers = strangers
             limits.connectionsOfSource = ofSource
             limits.connectionsOfAccount = ofAccount
+            limits.connectionsOfLine = ofLine
             return Places(limits)
         }
 
@@ -99,6 +100,70 @@
             places.giveBack(taken[0])
             let last = try #require(take(places, 1))
             #expect(places.give(last, to: users[2]))
+        }
+
+        /// However many accounts somebody has at an address, others have places.
+        @Test(
+            arguments: [
+                [[192, 0, 2, 1], [192, 0, 2, 1], [192, 0, 2, 2]],
+                // Two networks of one line of IPv6, and another line.
+                [[32, 1, 13, 184, 0, 1, 0, 1], [32, 1, 13, 184, 0, 1, 9, 9], [32, 1, 13, 184, 0, 2, 0, 1]],
+            ] as [[[UInt8]]])
+        func A231_allAccountsOfALineHaveAShare(_ sources: [[UInt8]]) throws {
+            let places = Self.places(1_000, strangers: 100, ofLine: 40)
+            var last: UInt8 = 0
+            func gives(_ source: [UInt8]) throws -> UInt64? {
+                last += 1
+                let user = UserID(try #require(Hash256([UInt8](repeating: last, count: 32))))
+                let place = try #require(take(places, for: source))
+                return places.give(place, to: user) ? place : nil
+            }
+            let given = try (0..<40).map { try gives(sources[$0 % 2]) }
+            #expect(given.allSatisfy { $0 != nil })
+            for source in sources.prefix(2) { #expect(try gives(source) == nil) }
+            #expect(try gives(sources[2]) != nil)
+            // A place that is given back is free for another account there.
+            places.giveBack(try #require(given[0]))
+            #expect(try gives(sources[1]) != nil)
+            #expect(try gives(sources[0]) == nil)
+        }
+
+        @Test func anAddressThatIsAHouseHasMore() {
+            var limits = ServerLimits()
+            #expect(limits.connectionsOfLine == limits.connectionsOfAccounts / 2)
+            limits.allow(ofSource: 1_000)
+            #expect(limits.connectionsOfLine == 10_000)
+            limits.allow(ofSource: 5_000)
+            #expect(limits.connectionsOfLine == limits.connectionsOfAccounts)
+        }
+
+        @Test func A231_behindAProxyTheAccountsOfAnAddressHaveAShare() async throws {
+            var limits = Wire.patientLimits
+            limits.connectionsOfSource = 1
+            limits.connectionsOfLine = 1
+            let directory = try TestDirectory()
+            let path = directory["socket"]
+            let handler = NotingHandler(holding: .append, knowing: "a proof")
+            try await Wire.run(at: .socket(path: path), limits: limits, handler: handler) { wire in
+                func asks(_ source: String) async throws -> RawClient {
+                    let client = try RawClient(socket: path)
+                    await client.send(
+                        Wire.request(
+                            "append", body: [1],
+                            headers: ["Authorization: a proof", "X-Forwarded-For: \(source)"]))
+                    return client
+                }
+                var held: [RawClient] = []
+                // The second one of an address is a stranger's.
+                for (count, source) in ["192.0.2.1", "192.0.2.1", "192.0.2.2"].enumerated() {
+                    held.append(try await asks(source))
+                    try await wait { handler.heldCount > count }
+                }
+                let refused = try await asks("192.0.2.1")
+                #expect(await refused.readAnswer()?.status == 429)
+                handler.release()
+                for client in held { #expect(await client.readAnswer()?.status == 200) }
+            }
         }
 
         @Test func A230_anIdleStrangerMakesRoomAndAnAccountStays() async throws {

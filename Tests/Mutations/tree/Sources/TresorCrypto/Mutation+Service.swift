@@ -140,4 +140,8 @@ extension Mutation {
     package static let importedWraps = Mutation(rawValue: "importedWraps")
     /// That an import looks whether a service takes all entries, before it sends one.
     package static let importedEntries = Mutation(rawValue: "importedEntries")
+    /// That a request which was answered while the disk was full is spent.
+    package static let spentRequest = Mutation(rawValue: "spentRequest")
+    /// That the accounts behind one address leave places to others.
+    package static let linePlaces = Mutation(rawValue: "linePlaces")
 }

@@ -127,6 +127,18 @@
                 let held = try (1...5).flatMap { try RoomTests.held(of: $0, in: room) { _ in 1 } }
                 return try !held.isEmpty && RoomTests.held(of: 6, in: room) { _ in 2 }.isEmpty
             }
+            try await Self.expectReal(without: .linePlaces) {
+                let limits = ServerLimits()
+                let places = Places(limits)
+                func gives(_ account: Int, _ source: [UInt8]) throws -> Bool {
+                    let bytes = [UInt8](repeating: 0, count: 31) + [UInt8(account)]
+                    let user = UserID(try #require(Hash256(bytes)))
+                    guard let place = places.take(for: source, displaced: { _ in }) else { return false }
+                    return places.give(place, to: user)
+                }
+                for number in 0..<limits.connectionsOfAccounts { _ = try gives(number / 100, [192, 0, 2, 1]) }
+                return try !gives(255, [192, 0, 2, 2])
+            }
         }
 
         @Test func A126_withoutTheCheckWorkForClientsWhoResetTakesNoRoom() async throws {

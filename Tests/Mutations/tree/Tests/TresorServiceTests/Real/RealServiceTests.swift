@@ -124,6 +124,19 @@
                 let reply = try await device.reply(ServerShareRequest(device: other.id))
                 return try reply.status == 200 && ServerShareAnswer(reply.body).share.count == 32
             }
+            try await Self.expectReal(without: .spentRequest) {
+                let bench = try await Bench()
+                let engine = FailingEngine(bench.engine)
+                let service = try Service(engine: engine, settings: bench.settings)
+                defer { service.shutDown() }
+                bench.clock.now += 301
+                let (device, share) = try await bench.person("anna").trustedDevice()
+                let call = try device.call(ServerShareRequest(device: share.id))
+                engine.fail(.store(.full))
+                guard await service.answer(call).status == 200 else { return false }
+                engine.fail(nil)
+                return await service.answer(call).status == 200
+            }
         }
 
         private static func accepts(_ more: [(String, String)], host: String = "tresor.example") -> Bool {

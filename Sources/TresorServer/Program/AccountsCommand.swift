@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import ArgumentParser
+    import TresorCore
+    import TresorCrypto
+    import TresorService
+
+    /// Lists the accounts of a service.
+    struct AccountsCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "accounts", abstract: "List the accounts of a service.",
+            discussion: """
+                A line has the id of the person, the state, the day of registration, the number of tresors that they \
+                founded, the number of tresors in which they are, and the handle. It changes nothing, and may run beside \
+                the service.
+                """)
+
+        @OptionGroup var place: StoreOptions
+
+        func run() async throws {
+            let (service, engine) = try await StoredService.open(place, migrating: false, verifyingUpTo: 0)
+            var last: UserID?
+            while true {
+                let people = try await service.directory.people(after: last)
+                for person in people { print(person.line) }
+                guard let next = people.last?.user else { break }
+                last = next
+            }
+            await engine.close()
+        }
+    }
+
+    /// Closes accounts for the operator.
+    struct CloseCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "close", abstract: "Close the account of somebody who has left, for ever.",
+            discussion: """
+                Their sessions end, their trusted devices are removed, and their kit copies are deleted. Nobody else gets \
+                their handle. All tresors stay as they are: an owner of each takes the person out with tresor revoke. It \
+                may run beside the service. It writes the closing into the file of revocations, so that no backup opens the \
+                account again.
+                """)
+
+        @OptionGroup var place: StoreOptions
+
+        @Argument(help: "The handle of the person, or the id that tresor-server accounts shows.")
+        var person: String
+
+        @OptionGroup var revocations: RevokedLogOptions
+
+        @Flag(help: "Do not ask.")
+        var yes = false
+
+        func run() async throws {
+            let (service, engine) = try await StoredService.open(
+                place, migrating: false, verifyingUpTo: 0, noting: revocations)
+            let found = try await find(in: service.directory)
+            guard found.state != .closed else {
+                await engine.close()
+                return print("the account of \(found.handle.text) is closed already")
+            }
+            guard found.state == .active else {
+                throw ServerFailure(
+                    .failed(.other),
+                    "\(found.handle.text) has no account yet; the operator refuses them with tresor approve --refuse")
+            }
+            guard found.user != service.operatorsID else {
+                throw ServerFailure(
+                    .noAccess, "\(found.handle.text) is the operator, without whom nobody could be admitted")
+            }
+            try await ask(about: found, service.directory)
+            do throws(TresorError) {
+                try await service.directory.close(found.user)
+            } catch {
+                throw ServerFailure(error, "closed nothing: \(StoredService.words(for: error))")
+            }
+            await engine.close()
+            print("closed the account of \(found.handle.text)")
+            StoredService.report(.accountClosed)
+        }
+
+        private func find(in directory: AccountDirectory) async throws -> AccountDirectory.Person {
+            if let user = UserID(person), let found = try await directory.person(user) { return found }
+            if let handle = try? Name(typed: person), let found = try await directory.person(called: handle) {
+                return found
+            }
+            throw ServerFailure(
+                .notFound,
+                "nobody here has this handle or id; tresor-server accounts lists all")
+        }
+
+        /// Says what closing does, and asks.
+        private func ask(about person: AccountDirectory.Person, _ directory: AccountDirectory) async throws {
+            let number = try await directory.chain(of: person.user).number().grouped
+            print("closes the account of \(person.handle.text), safety number \(number)")
+            print("nothing opens it again, and nobody else gets the handle")
+            print(
+                "tresors stay as they are: \(person.founded) that this person founded, \(person.joined) that they are in; an "
+                    + "owner takes them out with tresor revoke")
+            try Confirmation.require(yes, refusing: "closed nothing")
+        }
+    }
+
+    extension AccountDirectory.Person {
+        /// The line of the list.
+        fileprivate var line: String {
+            let state =
+                switch state {
+                case .asked: "asked"
+                case .complete: "waits"
+                case .active: "active"
+                case .closed: "closed"
+                }
+            let day = CalendarTime(seconds: Int(clamping: registered), milliseconds: 0).day
+            return "\(user)  \(state)  \(day)  \(founded)  \(joined)  \(handle.text)"
+        }
+    }
+#endif

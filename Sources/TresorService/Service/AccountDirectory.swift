@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    package import TresorCore
+    package import TresorCrypto
+
+    /// The accounts and invitations of a service, as the person who runs its program sees and ends them (SPEC §18.6).
+    package struct AccountDirectory: Sendable {
+        /// Somebody who has an account, or waits for one.
+        package struct Person: Hashable, Sendable {
+            package let user: UserID
+            package let handle: Name
+            package let state: AccountState
+            /// The time at which they registered, in seconds since 1970.
+            package let registered: UInt64
+            /// The number of tresors that they founded, without those that were deleted.
+            package let founded: UInt64
+            /// The number of tresors in which they are.
+            package let joined: UInt64
+        }
+
+        /// An invitation with which nobody has an account yet.
+        package struct OpenInvitation: Hashable, Sendable {
+            /// The hash of its code.
+            package let hash: Hash256
+            package let label: Name
+            /// The end of its time, in seconds since 1970.
+            package let until: UInt64
+            /// The handle of the person who has begun to register with it; `nil` for nobody.
+            package let handle: Name?
+        }
+
+        /// The number of rows in a page.
+        private static let pageCount = 256
+
+        let context: ServiceContext
+
+        /// Returns the accounts after one, by rising user id: at most 256.
+        ///
+        /// - Throws: the errors of the engine.
+        package func people(after user: UserID?) async throws(TresorError) -> [Person] {
+            // No id lies between one and the same with another byte.
+            try await people(
+                from: user.map { $0.digest.bytes + [0] } ?? [],
+                through: [UInt8](repeating: .max, count: Hash256.byteCount))
+        }
+
+        /// Returns the account of a user; `nil` for none.
+        ///
+        /// - Throws: the errors of the engine.
+        package func person(_ user: UserID) async throws(TresorError) -> Person? {
+            try await people(from: user.digest.bytes, through: user.digest.bytes).first
+        }
+
+        /// Returns the account with a handle; `nil` for none.
+        ///
+        /// - Throws: the errors of the engine.
+        package func person(called handle: Name) async throws(TresorError) -> Person? {
+            let found = try await context.engine.read(
+                SQL("SELECT account FROM accounts WHERE handle = $1", [.bytes(handle.bytes)]))
+            guard let row = found.first else { return nil }
+            return try await person(UserID(try row.digest(0)))
+        }
+
+        private func people(from first: [UInt8], through last: [UInt8]) async throws(TresorError) -> [Person] {
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT a.account, a.handle, a.state, a.asked,
+                    (SELECT count(*) FROM tresors t WHERE t.founder = a.account AND t.deleted IS NULL),
+                    (SELECT count(*) FROM access x WHERE x.account = a.account AND x.last_sequence IS NULL)
+                    FROM accounts a WHERE a.account >= $1 AND a.account <= $2 ORDER BY a.account LIMIT $3
+                    """,
+                    [.bytes(first), .bytes(last), .integer(Int64(Self.pageCount))]))
+            return try found.map { (row) throws(TresorError) in
+                Person(
+                    user: UserID(try row.digest(0)), handle: try Name(try row.bytes(1)),
+                    state: try AccountState(column: row.number(2)), registered: try row.number(3),
+                    founded: try row.number(4), joined: try row.number(5))
+            }
+        }
+
+        /// Returns the card chain of an account.
+        ///
+        /// - Throws: ``TresorError/notFound`` for no account; the errors of the chain and of the engine.
+        package func chain(of user: UserID) async throws(TresorError) -> CardChain {
+            guard let row = try await context.engine.read(Account.chain(of: user, .asked ... .closed)).first else {
+                throw .notFound
+            }
+            let bytes = try row.bytes(0)
+            return try CardChain(bytes, knowing: bytes)
+        }
+
+        /// Closes an account, as its person does with *delete-account*. Logs, and so the tresors of everybody, stay as they
+        /// are.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for the operator, and for an account that is not active; the errors of the
+        ///   file of revocations and of the engine.
+        package func close(_ user: UserID) async throws(TresorError) {
+            guard user != context.settings.operator else { throw .noAccess }
+            try await context.engine.write(erasing: true) {
+                [settings = context.settings] (transaction) throws(TresorError) in
+                guard try transaction.run(Deletions.closing(user))[0] == 1 else { throw .noAccess }
+                try settings.note([.account(user)])
+            }
+        }
+
+        /// Returns the open invitations after one, by rising hash: at most 256.
+        ///
+        /// - Throws: the errors of the engine.
+        package func invitations(after hash: Hash256?) async throws(TresorError) -> [OpenInvitation] {
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT i.hash, i.label, i.until, a.handle FROM invitations i
+                    LEFT JOIN accounts a ON a.account = i.account AND a.invitation = i.hash
+                    WHERE i.hash > $1 AND (i.account IS NULL AND i.until >= $2 OR a.state = 1)
+                    ORDER BY i.hash LIMIT $3
+                    """,
+                    [
+                        hash.map { .digest($0) } ?? .bytes([]), .number(context.now),
+                        .integer(Int64(Self.pageCount)),
+                    ]))
+            return try found.map { (row) throws(TresorError) in
+                OpenInvitation(
+                    hash: try row.digest(0), label: try Name(try row.bytes(1)), until: try row.number(2),
+                    handle: try row.isNull(3) ? nil : try Name(try row.bytes(3)))
+            }
+        }
+
+        /// Withdraws an invitation. Somebody who has begun to register with it goes on without one.
+        ///
+        /// - Throws: ``TresorError/noAccess`` for one that is not there, or with which somebody has registered; the errors of
+        ///   the file of revocations and of the engine.
+        package func withdraw(_ invitation: Hash256) async throws(TresorError) {
+            try await context.engine.write { [settings = context.settings] (transaction) throws(TresorError) in
+                let held = SQL("UPDATE invitations SET until = until WHERE hash = $1", [.digest(invitation)])
+                guard try transaction.run([held]) == [1] else { throw .noAccess }
+                let revocation = Revocation.withdrawal(invitation)
+                // Nobody can take it now. Who has finished with it meanwhile keeps it.
+                guard try transaction.run(revocation.statements).last == 1 else { throw .noAccess }
+                try settings.note([revocation])
+            }
+        }
+    }
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import Tresor
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// The accounts and invitations that the person who runs a service sees and ends.
+    @Suite(.overEveryEngine) struct AccountDirectoryTests {
+        /// A file of revocations that cannot be written.
+        private struct FullLog: RevocationLog {
+            func append(_ revocation: Revocation) throws(TresorError) { throw .store(.full) }
+            func checkPlace() {}
+        }
+
+        @Test func peopleAreListedWithWhatTheyHave() async throws {
+            let house = try await Household(Bench())
+            let waiting = try house.bench.stranger("waiting")
+            _ = try await waiting.ask(waiting.registration())
+            let directory = house.bench.service.directory
+            let people = try await directory.people(after: nil)
+            #expect(people.map(\.user) == people.map(\.user).sorted())
+            let owner = try #require(people.first { $0.user == house.owner.user })
+            #expect(owner.handle.text == "owner" && owner.state == .active && owner.founded == 1 && owner.joined == 1)
+            let removed = try #require(people.first { $0.user == house.removed.user })
+            #expect(removed.founded == 0 && removed.joined == 0)
+            let asked = try #require(people.first { $0.user == waiting.user })
+            #expect(asked.state == .asked && asked.registered == house.bench.clock.now)
+            #expect(try await directory.person(house.owner.user) == owner)
+            #expect(try await directory.person(called: owner.handle) == owner)
+            #expect(try await directory.person(called: try Name(typed: "nobody")) == nil)
+            for person in people {
+                let later = try await directory.people(after: person.user)
+                #expect(later == people.filter { $0.user > person.user })
+            }
+        }
+
+        /// The account goes, and nothing of anybody else.
+        @Test func closingEndsAnAccountAndNothingElse() async throws {
+            let house = try await Household(Bench())
+            let noted = NotedRevocations()
+            let service = try await house.bench.anotherService { $0.revocations = noted }
+            let (owner, reader) = (try house.signer(house.owner), try house.signer(house.reader))
+            let (device, share) = try await owner.trustedDevice()
+            _ = try await owner.ask(PutKitCopyRequest(locator: owner.user.digest, copy: [1]))
+            let cursor = try await owner.ask(NewsRequest(cursor: [], seconds: 0)).cursor
+            try await house.owner.tresor(house.tresor).perform(.rotate)
+            let before = try await house.bench.rows()
+            try await service.directory.close(owner.user)
+            #expect(noted.list == [.account(owner.user)])
+            // Logs, wraps, access, states, blobs and invitations are as before.
+            let after = try await house.bench.rows()
+            for table in [0, 1, 2, 3, 4, 6, 9, 10, 11, 12, 13] { #expect(after[table] == before[table]) }
+            #expect(before[5].count == after[5].count)
+            #expect(before[5].filter { !after[5].contains($0) }.count == 1)
+            // Sessions, devices and kit copies are gone at once, in every process.
+            #expect(try await owner.reply(AccountRequest()) == .unauthorized)
+            #expect(try await device.reply(ServerShareRequest(device: share.id)) == .unauthorized)
+            #expect(try await reader.ask(KitCopyRequest(locator: owner.user.digest)).copy.isEmpty)
+            // Others go on, and see the card that their logs hold, but find nobody to share with.
+            #expect(try await reader.ask(CardRequest(user: owner.user)).chain == owner.identity.chain.bytes)
+            #expect(try await reader.ask(CardsRequest(handle: owner.identity.handle.bytes)).chains.isEmpty)
+            let entries = try await reader.ask(EntriesRequest(tresor: house.tresor, first: 0, limit: 100)).entries
+            #expect(entries.count > 1)
+            #expect(try await service.check().isClean)
+            // The handle is nobody else's, and the account does not come back.
+            let other = try house.bench.stranger("owner")
+            #expect(try await other.reply(other.registration()) == .refused(.unverified))
+            #expect(try await owner.reply(owner.registration()) == .unauthorized)
+            #expect(try await service.directory.person(owner.user)?.state == .closed)
+            await #expect(throws: TresorError.noAccess) { try await service.directory.close(owner.user) }
+            // A wait that had begun tells nothing more.
+            let context = try ServiceContext(engine: house.bench.engine, settings: house.bench.settings)
+            let statement = try RequestStatement(
+                session: .zero, id: try randomBytes(16), time: house.bench.clock.now, operation: .news, body: [])
+            let caller = Caller(
+                user: owner.user, device: nil, account: nil, chain: nil, request: RequestKey(statement, of: owner.user))
+            let news = try await News(context: context).news(NewsRequest(cursor: cursor, seconds: 0), by: caller)
+            #expect(news.tresors.isEmpty)
+        }
+
+        @Test func theOperatorAndPeopleWithoutAnAccountAreNotClosed() async throws {
+            let bench = try await Bench(.closed)
+            let anna = try bench.stranger("anna")
+            _ = try await anna.ask(anna.registration())
+            for user in [bench.operatorIdentity.user, anna.user, UserID(.zero)] {
+                await #expect(throws: TresorError.noAccess) { try await bench.service.directory.close(user) }
+            }
+            #expect(try await anna.ask(AccountRequest()).state == .asked)
+            #expect(try await bench.admin.ask(AccountRequest()).state == .active)
+        }
+
+        @Test func A237_whatCannotBeNotedIsNotClosed() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let (device, share) = try await anna.trustedDevice()
+            let service = try await bench.anotherService { $0.revocations = FullLog() }
+            await #expect(throws: TresorError.store(.full)) { try await service.directory.close(anna.user) }
+            #expect(try await anna.ask(AccountRequest()).state == .active)
+            #expect(try await device.ask(ServerShareRequest(device: share.id)).share.count == 32)
+        }
+
+        @Test func A237_aClosedAccountStaysClosedBehindABackup() async throws {
+            let noting = try await NotingBench()
+            let anna = try await noting.person("anna")
+            let (device, share) = try await anna.trustedDevice()
+            let backup = try await Backup(of: noting.bench)
+            try await noting.service.directory.close(anna.user)
+            let service = try await noting.restart(from: backup)
+            #expect(try await anna.at(service).reply(AccountRequest()) == .unauthorized)
+            #expect(try await device.at(service).reply(ServerShareRequest(device: share.id)) == .unauthorized)
+        }
+
+        @Test func openInvitationsAreListed() async throws {
+            let noting = try await NotingBench(.byInvitation)
+            let directory = noting.service.directory
+            var hashes: [Hash256] = []
+            for _ in 0..<4 { hashes.append(try await noting.invite().hash()) }
+            let (used, begun) = (try await noting.invite(), try await noting.invite())
+            let (anna, bert) = (try noting.bench.stranger("anna"), try noting.bench.stranger("bert"))
+            _ = try await anna.ask(anna.registration(invitation: used))
+            _ = try await anna.ask(anna.finishing())
+            _ = try await bert.ask(bert.registration(invitation: begun))
+            let open = try await directory.invitations(after: nil)
+            #expect(open.map(\.hash) == (hashes + [try begun.hash()]).sorted())
+            let handles = open.compactMap(\.handle)
+            #expect(handles == [bert.identity.handle])
+            #expect(try await directory.invitations(after: open[1].hash) == Array(open[2...]))
+            // Those whose time is over are open no more.
+            noting.bench.clock.now += 1_001
+            #expect(try await directory.invitations(after: nil).map(\.handle) == [bert.identity.handle])
+        }
+
+        @Test func A234_aWithdrawnInvitationIsGoodForNobody() async throws {
+            let noting = try await NotingBench(.byInvitation)
+            let directory = noting.service.directory
+            let (unused, begun, used) =
+                (try await noting.invite(), try await noting.invite(), try await noting.invite())
+            let (anna, bert) = (try noting.bench.stranger("anna"), try noting.bench.stranger("bert"))
+            _ = try await anna.ask(anna.registration(invitation: used))
+            #expect(try await anna.ask(anna.finishing()).state == .active)
+            _ = try await bert.ask(bert.registration(invitation: begun))
+            let backup = try await Backup(of: noting.bench)
+            try await directory.withdraw(unused.hash())
+            try await directory.withdraw(begun.hash())
+            await #expect(throws: TresorError.noAccess) { try await directory.withdraw(used.hash()) }
+            await #expect(throws: TresorError.noAccess) { try await directory.withdraw(unused.hash()) }
+            let carl = try noting.bench.stranger("carl")
+            #expect(try await carl.reply(carl.registration(invitation: unused)) == .forbidden)
+            #expect(try await carl.reply(carl.registration(invitation: begun)) == .forbidden)
+            // Behind a backup it stays so, also for somebody who had begun.
+            let service = try await noting.restart(from: backup)
+            #expect(try await carl.at(service).reply(carl.registration(invitation: unused)) == .forbidden)
+            #expect(try await bert.at(service).ask(bert.finishing()).state == .complete)
+            #expect(try await anna.at(service).ask(AccountRequest()).state == .active)
+        }
+    }
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Synchronization
+    import TresorCrypto
+
+    @testable import TresorService
+
+    /// An engine whose writes, or reads, may fail.
+    final class FailingEngine: SQLEngine {
+        /// The failure of the next calls.
+        private struct Failure {
+            let error: TresorError
+            /// The number of calls that fail.
+            var count: Int
+        }
+
+        private struct State {
+            var ofWrites: Failure?
+            var ofReads: Failure?
+            var writes = 0
+        }
+
+        private let engine: any SQLEngine
+        private let state = Mutex(State())
+
+        init(_ engine: any SQLEngine) { self.engine = engine }
+
+        var dialect: SQLDialect { engine.dialect }
+        /// The number of writes, also of those that failed.
+        var writes: Int { state.withLock { $0.writes } }
+
+        /// Has so many writes fail; none for no error.
+        func fail(_ error: TresorError?, count: Int = .max) {
+            state.withLock { $0.ofWrites = error.map { Failure(error: $0, count: count) } }
+        }
+
+        /// Has so many reads fail.
+        func failReads(_ error: TresorError, count: Int) {
+            state.withLock { $0.ofReads = Failure(error: error, count: count) }
+        }
+
+        private static func take(_ failure: inout Failure?) -> TresorError? {
+            guard let error = failure?.error, let count = failure?.count, count > 0 else { return nil }
+            failure?.count = count - 1
+            return error
+        }
+
+        func write<Value: Sendable>(
+            erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value {
+            let failure = state.withLock { state in
+                state.writes += 1
+                return Self.take(&state.ofWrites)
+            }
+            if let failure { throw failure }
+            return try await engine.write(erasing: erasing, body)
+        }
+
+        func read<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
+        ) async throws(TresorError) -> Value {
+            if let failure = state.withLock({ Self.take(&$0.ofReads) }) { throw failure }
+            return try await engine.read(body)
+        }
+
+        func notify(_ hint: [UInt8]) {}
+        func hints() -> AsyncStream<[UInt8]> { engine.hints() }
+        func close() async { await engine.close() }
+    }
+#endif
