@@ -152,6 +152,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case wholeRecords
     /// That what was sent is sent again as it is.
     case frozenCommit
+    /// That a blob is read once, however many items name it.
+    case readOnce
 
     // Epochs.
 
