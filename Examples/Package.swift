@@ -24,6 +24,13 @@ let package = Package(
                 .product(name: "TresorTesting", package: "tresor"),
             ],
             path: "CareModel"),
+        .executableTarget(
+            name: "Scans",
+            dependencies: [
+                .product(name: "Tresor", package: "tresor"), .product(name: "TresorCore", package: "tresor"),
+                .product(name: "TresorRecords", package: "tresor"), .product(name: "TresorStore", package: "tresor"),
+            ],
+            path: "Scans"),
         .target(
             name: "DirectoryStore",
             dependencies: [

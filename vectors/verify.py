@@ -3439,7 +3439,8 @@ def open_pack(state, entry, history, data, keys):
 
 def open_attachment(state, entry, item, data, keys):
     """The content of an item of kind 2; `keys()` gives TK, HK."""
-    check_blob(entry.said.blobs[item.blob], data)                                                   # 1
+    require(1 <= item.blob < len(entry.said.blobs))                                                 # 1
+    check_blob(entry.said.blobs[item.blob], data)
     TK, _ = keys()                                                                                  # 2
     try:
         return open_sealed(state, entry, entry.said.epoch, item.type, data, TK, "tresor/v1/file-seal", item.record)[0]  # 3

@@ -23,7 +23,8 @@ enum RecordOperations {
         let (state, entry) = try lastEntry(input)
         var decoder = ByteDecoder(try input.bytes("item"))
         let item = try Item(from: &decoder, replacingUpTo: .max, blobCount: nil)
-        guard let attachment = Attachment(of: item, in: entry) else { throw VectorProblem("no attachment") }
+        guard case .attachment = item.content else { throw VectorProblem("no attachment") }
+        guard let attachment = Attachment(of: item, in: entry) else { throw TresorError.altered }
         guard let bytes = try input.optional("attachment") else { throw TresorError.store(.withheld) }
         guard try Blob(of: bytes) == attachment.blob else { throw TresorError.altered }
         let keys = try keys(of: attachment.epoch, input.optional("keys"), in: state)

@@ -87,6 +87,7 @@ extension TresorError.Misuse {
         case .address: "Ask the operator of the service for its address."
         case .newcomers: "Accept these members, or leave the file as it is."
         case .contentTooLong: "Seal it in parts of less than a tebibyte."
+        case .tooManyContents: "Send what is there first, and change fewer at once."
         case .outOfBounds: "Ask for what is there."
         case .outOfOrder: "Begin a new one."
         }

@@ -142,6 +142,8 @@ public enum TresorError: Error, Hashable, Sendable {
         case newcomers = "newer members could open the file afterwards"
         /// The content, or the sealed file, has more than 2^40 bytes.
         case contentTooLong = "the content is too long"
+        /// More than 1023 contents of more than 64 KiB would be changed at once, or wait to be sent (SPEC §8.5).
+        case tooManyContents = "at most 1023 contents above 64 KiB wait to be sent"
         /// A size or a range does not fit the value that it is used on.
         case outOfBounds = "a size or a range is out of bounds"
         /// The stream has ended, or the calls came in another order.

@@ -54,16 +54,19 @@ struct AttachmentSealing: Sendable {
     /// Gives up the attachments that no commit behind a state may name: they may hold the numbers that others need.
     private func giveUpUnfit(for state: LogState) async throws(TresorError) {
         let (session, tresor) = (session, outbox.tresor)
-        let isAny = try await outbox.change { (outbox) throws(TresorError) in
+        let givenUp = try await outbox.change { (outbox) throws(TresorError) -> [HeldAttachment]? in
             let unfit = outbox.unfit(for: state, by: session.identity)
             // A program that has seen more of the log made its attachments for that.
             guard outbox.sent == nil, !unfit.isEmpty,
                 try session.client.archive.pinnedHead(of: tresor) == state.head
-            else { return false }
+            else { return nil }
+            let attachments = outbox.attachments(among: unfit)
             outbox.release(unfit)
-            return true
+            return attachments
         }
-        if isAny { await outbox.clean() }
+        guard let givenUp else { return }
+        await outbox.forgetParts(of: givenUp)
+        await outbox.clean()
     }
 
     /// Puts the attachments of the commit that was sent, as far as the store lacks them.

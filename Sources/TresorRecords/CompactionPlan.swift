@@ -9,7 +9,7 @@ public struct CompactReport: Hashable, Sendable {
     /// The tresor.
     package let tresor: TresorID
     /// The entry that says what is kept; `nil` where there was nothing to gain, and for a compaction that is only planned.
-    public internal(set) var checkpoint: UInt64?
+    package internal(set) var checkpoint: UInt64?
     /// The last entry whose pack is not needed any more; 0 for none.
     package internal(set) var upto: UInt64 = 0
     /// The number of records of which volumes keep a version, a deletion too; 0 where there was nothing to gain.
@@ -19,7 +19,7 @@ public struct CompactReport: Hashable, Sendable {
     /// The number of volumes that keep them.
     package internal(set) var volumeCount = 0
     /// The number of packs, attachments and earlier volumes that the store was asked to delete, or would be.
-    public internal(set) var deletedCount = 0
+    package internal(set) var deletedCount = 0
     /// The number of their bytes, as the log says.
     package internal(set) var deletedByteCount: UInt64 = 0
     /// The members and waiting people who read from a later key on, and for whom packs stay: those who came first, by

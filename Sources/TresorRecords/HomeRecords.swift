@@ -77,7 +77,7 @@ package struct HomeRecords: Sendable {
                 return effective
             }
         } catch {
-            await records.release(changes.compactMap(\.held))
+            await records.attachments.release(changes.compactMap(\.held))
             throw error
         }
     }

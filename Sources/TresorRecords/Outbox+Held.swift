@@ -46,12 +46,12 @@ extension Outbox {
     /// - Parameters:
     ///   - isContent: whether they are those of a content, of which there is a limit.
     ///   - mark: drawn at random for this.
-    /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` for one content too many; ``TresorError/busy`` while
+    /// - Throws: ``TresorError/usage(_:)`` with `tooManyContents` for one content too many; ``TresorError/busy`` while
     ///   others write as many as there may be.
     mutating func reserve(
         isContent: Bool, at time: UInt64, mark: UInt64
     ) throws(TresorError) -> HeldNumber {
-        guard !isContent || contentCount < Held.maximumContentCount else { throw .usage(.contentTooLong) }
+        guard !isContent || contentCount < Held.maximumContentCount else { throw .usage(.tooManyContents) }
         var number = Held.numbers.lowerBound
         for held in held where held.number.value == number { number += 1 }
         guard Held.numbers.contains(number) else { throw .busy }
@@ -80,11 +80,11 @@ extension Outbox {
 
     /// A content is whole. The change that names it comes in the same writing.
     ///
-    /// - Throws: ``TresorError/busy`` where another program took it away; ``TresorError/usage(_:)`` with `contentTooLong`
+    /// - Throws: ``TresorError/busy`` where another program took it away; ``TresorError/usage(_:)`` with `tooManyContents`
     ///   for one content too many: others were made whole since it took its number.
     mutating func finish(_ content: HeldContent) throws(TresorError) {
         guard isReserved(content.number) else { throw .busy }
-        guard contentCount < Held.maximumContentCount else { throw .usage(.contentTooLong) }
+        guard contentCount < Held.maximumContentCount else { throw .usage(.tooManyContents) }
         self[content.number] = .content(byteCount: content.byteCount)
     }
 
@@ -123,10 +123,24 @@ extension Outbox {
         self[number] = nil
     }
 
-    /// The numbers of the attachments.
-    var attachments: [HeldNumber] {
-        held.compactMap { held in if case .attachment = held.kind { held.number } else { nil } }
+    /// The attachments among some numbers, without those that the sent commit names: it may still come into the log.
+    func attachments(among numbers: [HeldNumber]) -> [HeldAttachment] {
+        let named = Set((try? sent?.entry.body)?.blobs ?? [])
+        return numbers.compactMap { number in
+            guard case .attachment(let made)? = self[number], !named.contains(made.blob) else { return nil }
+            return made
+        }
     }
+
+    /// All attachments, with their numbers.
+    var attachments: [(number: HeldNumber, attachment: HeldAttachment)] {
+        held.compactMap { held in
+            if case .attachment(let attachment) = held.kind { (held.number, attachment) } else { nil }
+        }
+    }
+
+    /// Whether the sent commit has a change of a record.
+    func hasSent(_ record: Name) -> Bool { sent?.items.contains { $0.record == record } ?? false }
 
     /// The numbers of the attachments that no commit of an author behind a state may name.
     func unfit(for state: LogState, by author: Identity) -> [HeldNumber] {

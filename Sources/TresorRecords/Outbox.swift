@@ -109,7 +109,7 @@ package struct Outbox: Hashable, Sendable {
         }
         let items = pack.items
         guard items.count(where: { $0.heldContent != nil }) <= Held.maximumContentCount else {
-            throw .usage(.contentTooLong)
+            throw .usage(.tooManyContents)
         }
         drop(Set(items.map(\.record)))
         pending.append(items)
@@ -143,14 +143,17 @@ package struct Outbox: Hashable, Sendable {
         self.sent = sent
     }
 
-    /// The commit is in the log: what was changed on top of it replaces it.
+    /// The commit is in the log: what was changed on top of it replaces it. The log names its attachments, so they are given
+    /// up here, and no cleanup takes them for what nobody names.
     mutating func settle() {
         guard let sent else { return }
+        let attachments = sentAttachments.compactMap(\.number)
         let records = Set(sent.items.map(\.record))
         pending = pending.map { set in
             set.map { records.contains($0.record) ? $0.replacing(sent.entry.sequence) : $0 }
         }
         self.sent = nil
+        release(attachments)
     }
 
     /// The place of the commit is not free: its changes are pending again, before those made later.

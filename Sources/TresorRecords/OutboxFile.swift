@@ -132,8 +132,29 @@ extension OutboxFile {
     ///
     /// - Parameter count: the most pieces that are deleted before others get the home.
     func clean(atOnce count: UInt64 = 64) async {
-        guard let box = try? await present(), !box.unneeded(at: session.client.clock()).isEmpty else { return }
+        guard let box = try? await present() else { return }
+        let unneeded = box.unneeded(at: session.client.clock())
+        guard !unneeded.isEmpty else { return }
+        // These go first: after an interruption, their rows still name them.
+        await forgetParts(of: box.attachments(among: unneeded))
         while (try? await cleanSome(count)) == true {}
+    }
+
+    /// Deletes from the store what it may have of attachments that no commit names, nor ever will (SPEC §8.5). A service
+    /// deletes it by itself. A store that cannot be asked now keeps it.
+    func forgetParts(of attachments: [HeldAttachment]) async {
+        let client = session.client
+        guard let first = attachments.map(\.header.head.sequence).min(), !client.isDistant else { return }
+        do {
+            // The newest log decides: a copy of this home may have sent them. It stays unseen by what is shown here.
+            let state = try await client.logs.state(of: tresor, remembering: .no)
+            // What names an attachment comes behind the head that it names.
+            let commits = try await CommitReader(client: client).commits(of: state, from: first)
+            let named = Set(commits.compactMap { try? $0.body }.flatMap(\.blobs))
+            let unnamed = attachments.map(\.blob).filter { !named.contains($0) }
+            guard !unnamed.isEmpty else { return }
+            try await client.store.deleteBlobs(unnamed.map(\.hash), in: tresor)
+        } catch {}
     }
 
     /// - Returns: whether there was anything to do.
@@ -144,7 +165,7 @@ extension OutboxFile {
             outbox.release(unneeded)
             guard unneeded.isEmpty else { return true }
             guard let number = outbox.givenUp else { return false }
-            let count = try pieceCount(of: number.value)
+            let count = try session.client.archive.unsentPieceCount(of: number.value, in: tresor)
             // The last one first: an interruption leaves none behind a gap.
             for piece in (count - min(count, most)..<count).reversed() {
                 try home.delete(.unsent(tresor, number: number.value, piece: piece))
@@ -152,20 +173,5 @@ extension OutboxFile {
             if count <= most { outbox.forget(number) }
             return true
         }
-    }
-
-    /// The number of pieces that lie there without a gap.
-    private func pieceCount(of number: UInt16) throws(TresorError) -> UInt64 {
-        func isThere(_ piece: UInt64) throws(TresorError) -> Bool {
-            try home.read(.unsent(tresor, number: number, piece: piece)) != nil
-        }
-        var (low, high): (UInt64, UInt64) = (0, 1)
-        while try isThere(high - 1) { (low, high) = (high, 2 * high) }
-        // There are `low` at least, and fewer than `high`.
-        while high - low > 1 {
-            let middle = (low + high) / 2
-            if try isThere(middle - 1) { low = middle } else { high = middle }
-        }
-        return low
     }
 }

@@ -64,6 +64,24 @@ package enum ContentSize: Hashable, Sendable {
     }
 }
 
+/// A version of a record that no later one replaces, which is read when it is asked for.
+package struct VersionReading: Sendable {
+    /// The sequence number of its commit; `nil` for a change that is not sent yet.
+    package let revision: UInt64?
+    private let read: @Sendable () async throws(TresorError) -> Record
+
+    init(revision: UInt64?, _ read: @escaping @Sendable () async throws(TresorError) -> Record) {
+        self.revision = revision
+        self.read = read
+    }
+
+    /// Reads the version, and fetches no content.
+    ///
+    /// - Throws: the errors of ``Records/versions(of:)`` that concern this version: ``TresorError/unverified`` while its
+    ///   author was not compared; ``TresorError/store(_:)`` and ``TresorError/altered`` where the home has lost its pack.
+    package func record() async throws(TresorError) -> Record { try await read() }
+}
+
 /// A record in a list.
 public struct RecordSummary: Hashable, Sendable {
     /// The state of a record, as a list shows it.
@@ -102,6 +120,22 @@ public struct RecordSummary: Hashable, Sendable {
 }
 
 extension RecordSummary {
+    /// A change that is not sent yet.
+    ///
+    /// - Parameter author: the person whose outbox it is in.
+    init(unsent item: Item, in outbox: Outbox, by author: UserID) {
+        let (type, byteCount): (Name, Int)
+        switch item.content {
+        case .deleted: (type, byteCount) = (.empty, 0)
+        case .bytes(let bytes, let said): (type, byteCount) = (said, bytes.count)
+        case .attachment(let number, let said):
+            (type, byteCount) = (said, Int(clamping: outbox.content(number)?.byteCount ?? 0))
+        }
+        self.init(
+            name: item.record.text, revision: nil, author: author, status: .current, isVerified: true,
+            time: item.time, state: .unsent, vouchedBy: nil, type: type.text, size: .exactly(byteCount))
+    }
+
     /// One of the versions of a record, whose author was compared.
     package init(of version: Record) {
         self.init(
@@ -130,19 +164,22 @@ public struct RecordChanges: Hashable, Sendable {
 /// The report of a sync in one tresor.
 public struct SyncReport: Hashable, Sendable {
     /// The tresor.
-    public let tresor: TresorID
+    package let tresor: TresorID
     /// The number of commits that came; a volume of a checkpoint counts as one.
     public internal(set) var receivedCount = 0
     /// The number of changes that were sent, and are in the log.
     public internal(set) var sentCount = 0
     /// The commits that hold them, by number, in order.
-    public internal(set) var commits: [UInt64] = []
+    package internal(set) var commits: [UInt64] = []
     /// The names of records with changes that are not sent.
     public internal(set) var unsent: [String] = []
     /// Why they could not be sent; `nil` where nothing stood against it. They stay in the home.
     public internal(set) var held: TresorError?
     /// The record of whose unsent content the home has lost or altered a piece, so that nothing could be sent.
     package internal(set) var damaged: String?
+    /// Whether that is an attachment of the commit that was sent. The next sync makes another one of the content, once
+    /// any entry has taken the place of the commit in the log.
+    package internal(set) var isFrozen = false
     /// The commits that everybody who can open them finds wrong, by number. They change nothing.
     public internal(set) var void: [UInt64] = []
     /// The commits whose packs are missing, with the error of each.
@@ -150,7 +187,7 @@ public struct SyncReport: Hashable, Sendable {
     /// Whether nothing is missing. Otherwise no version is proved to be the newest.
     public internal(set) var isComplete = true
     /// The last entry of the log.
-    public internal(set) var head: UInt64 = 0
+    package internal(set) var head: UInt64 = 0
     /// Whether this person is no member any more. What they had of the records is deleted.
     public internal(set) var isGone = false
 

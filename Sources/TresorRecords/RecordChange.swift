@@ -12,7 +12,7 @@ public struct RecordChange: Hashable, Sendable {
     }
 
     /// The name of the record.
-    public let name: String
+    package let name: String
     let content: Content
 
     /// Gives a record a content. One of more than 65 536 bytes becomes an attachment, which others fetch when they ask
@@ -60,5 +60,22 @@ extension RecordChange {
         let type = try Name(text: text)
         try type.checkIsOfContents()
         return heldByteCount == nil ? .bytes(bytes, type: type) : .attachment(blob: number, type: type)
+    }
+}
+
+extension [RecordChange] {
+    /// Refuses a set of changes over its limits, before anything of it is written.
+    ///
+    /// - Parameter time: the time of the changes, in seconds since 1970.
+    /// - Throws: ``TresorError/usage(_:)`` for a name or a type that is refused, a record twice, more than a pack takes, and
+    ///   the limits of ``Attachments/checkHeld(_:)``.
+    func check(at time: UInt64) throws(TresorError) {
+        var items: [Item] = []
+        for change in self {
+            let content = try change.itemContent(1)
+            items.append(Item(record: try Name(text: change.name), replaces: [], time: time, content: content))
+        }
+        _ = try Pack(of: items)
+        try Attachments.checkHeld(compactMap(\.heldByteCount))
     }
 }

@@ -115,7 +115,8 @@ struct RecordPull: Sendable {
         return count
     }
 
-    /// The commits whose packs the store lacks, or has otherwise, by rising number.
+    /// The commits whose packs the store lacks, or has otherwise, by rising number. A pack that many commits name is read
+    /// once.
     ///
     /// - Throws: the errors of the store and of the home.
     func lost(from first: UInt64) async throws(TresorError) -> [UInt64] {
@@ -123,9 +124,9 @@ struct RecordPull: Sendable {
         for entry in try await CommitReader(client: client).commits(of: state, from: first) {
             packs[entry.sequence] = pack(of: entry)
         }
-        var lost = Set(packs.keys)
-        try await ask(for: packs) { (came) async throws(TresorError) in lost.subtract(came.keys) }
-        return lost.sorted()
+        let named = packs.sorted { $0.key < $1.key }.map(\.value)
+        let present = try await BlobReader(client.store, state.tresor).present(named)
+        return packs.filter { !present.contains($0.value) }.keys.sorted()
     }
 
     /// Asks the store for packs, and gives those of each answer that are the ones named.

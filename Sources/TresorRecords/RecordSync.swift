@@ -73,8 +73,10 @@ struct RecordSync: Sendable {
                 }
                 if error == .noAccess, (try? await isOut()) == true { continue }
                 report.held = error
+                let box = try await outbox.present()
                 report.damaged = failing?.text
-                report.unsent = try await outbox.present().records.map(\.text)
+                report.isFrozen = failing.map { box.hasSent($0) } ?? false
+                report.unsent = box.records.map(\.text)
                 return report
             }
         }
@@ -224,10 +226,13 @@ struct RecordSync: Sendable {
     /// be named by it any more. Their contents stay until the person drops them.
     private func forgetAttachments(_ state: LogState) async throws(TresorError) {
         guard try await !outbox.present().attachments.isEmpty else { return }
-        try await outbox.change { (outbox) throws(TresorError) in
-            guard try isNewest(state) else { return }
-            outbox.release(outbox.attachments)
+        let attachments = try await outbox.change { (outbox) throws(TresorError) -> [HeldAttachment] in
+            guard try isNewest(state) else { return [] }
+            let attachments = outbox.attachments
+            outbox.release(attachments.map(\.number))
+            return attachments.map(\.attachment)
         }
+        await outbox.forgetParts(of: attachments)
     }
 
     /// Whether no program of this home has seen more of the log.

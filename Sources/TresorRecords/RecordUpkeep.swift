@@ -38,19 +38,22 @@ extension Records {
             checkpointError: try await checkpointError(in: view), void: view.table.void, unsent: try await unsent())
     }
 
-    /// Reads every attachment that a shown version or one put aside has, part by part.
+    /// Reads every attachment that a shown version or one put aside has, part by part. Many versions may name one, which
+    /// is read once.
     private func lostContents(in view: RecordView) async throws(TresorError) -> [String] {
-        let blobs = BlobReader(session.client.store, tresor)
-        var lost: [String] = []
-        for name in view.table.names {
-            for head in view.table.heads(of: name) where lost.last != name.text {
-                guard let entry = view.commits[head.revision], let blob = Self.attachment(of: head, in: entry),
-                    try await !blobs.has(blob)
-                else { continue }
-                lost.append(name.text)
+        var named: [(record: Name, blob: Blob)] = []
+        for record in view.table.names {
+            for head in view.table.heads(of: record) {
+                guard let entry = view.commits[head.revision], let blob = Attachments.blob(of: head, in: entry) else {
+                    continue
+                }
+                named.append((record, blob))
             }
         }
-        return lost
+        let present = try await BlobReader(session.client.store, tresor).present(named.map(\.blob), inParts: true)
+        var lost: [Name] = []
+        for (record, blob) in named where !present.contains(blob) && lost.last != record { lost.append(record) }
+        return lost.map(\.text)
     }
 
     /// Why the newest checkpoint does not hold; `nil` for nothing wrong, and for who can open no volume.

@@ -11,9 +11,12 @@ public import TresorCrypto
 /// not heard by ``changes()`` of this one.
 public struct Records: Sendable {
     /// The tresor.
-    public let tresor: TresorID
+    package let tresor: TresorID
     let session: Session
     let cache = RecordCache()
+
+    /// The contents of these records as streams.
+    public var attachments: Attachments { Attachments(records: self) }
 
     var outbox: OutboxFile { OutboxFile(session: session, tresor: tresor) }
 }
@@ -56,10 +59,10 @@ extension Records {
         var held = changes.compactMap(\.held)
         do throws(TresorError) {
             let expected = try Self.expectation(shown)
-            try Self.check(changes, at: time)
+            try changes.check(at: time)
             var wanted: [(name: Name, content: Item.Content)] = []
             for change in changes {
-                wanted.append((try Name(text: change.name), try await content(of: change, &held)))
+                wanted.append((try Name(text: change.name), try await attachments.content(of: change, &held)))
             }
             for _ in 0..<Self.attemptCount {
                 let view = try await viewToChange()
@@ -79,7 +82,7 @@ extension Records {
             }
             throw .busy
         } catch {
-            await release(held)
+            await attachments.release(held)
             throw error
         }
     }
@@ -181,14 +184,16 @@ extension Records {
     ///   ``TresorError/unverified`` while the founder or the author was not compared.
     @concurrent public func get(_ name: String, acceptingIncomplete: Bool = false) async throws(TresorError) -> Record {
         var record = try await find(name, acceptingIncomplete: acceptingIncomplete)
-        guard record.place != nil, record.mostByteCount <= Self.maximumFetchedByteCount else { return record }
+        guard record.place != nil, record.mostByteCount <= Attachments.maximumFetchedByteCount else {
+            return record
+        }
         var sink = MemorySink()
-        try await read(record, to: &sink)
+        try await attachments.read(record, to: &sink)
         record.content = sink.bytes
         return record
     }
 
-    /// Does what ``get(_:acceptingIncomplete:)`` does, and fetches no content: ``read(_:to:progress:)`` does.
+    /// Does what ``get(_:acceptingIncomplete:)`` does, and fetches no content: ``Attachments/read(_:to:progress:)`` does.
     @concurrent package func find(
         _ name: String, acceptingIncomplete: Bool = false
     ) async throws(TresorError) -> Record {
@@ -214,23 +219,38 @@ extension Records {
     ///
     /// - Throws: the errors of ``get(_:acceptingIncomplete:)`` but ``TresorError/store(_:)`` for other records.
     @concurrent public func versions(of name: String) async throws(TresorError) -> [Record] {
+        var versions: [Record] = []
+        for reading in try await readings(of: name) { versions.append(try await reading.record()) }
+        return versions
+    }
+
+    /// Returns what ``versions(of:)`` does, each version to be read by itself: one that cannot be read keeps no other back.
+    @concurrent package func readings(of name: String) async throws(TresorError) -> [VersionReading] {
         // The outbox first, as in get.
         let outbox = try await outbox.present()
         let (view, name) = (try await view(), try Name(text: name))
-        return try await read { (packs) throws(TresorError) in
-            let unsent = outbox.item(of: name)
-            let heads = unsent.map { view.table.different(from: $0) } ?? view.table.different(of: name)
-            let count = heads.count + (unsent == nil ? 0 : 1)
-            var versions: [Record] = []
-            if let unsent, !unsent.isDeletion {
-                versions.append(try record(unsent, at: nil, in: view, outbox, versionCount: count))
-            }
-            for head in heads where !head.isDeletion {
-                let item = try view.item(of: name, at: head.revision, from: packs)
-                versions.append(try record(item, at: head.revision, in: view, outbox, versionCount: count))
-            }
-            return versions
+        let unsent = outbox.item(of: name)
+        let heads = unsent.map { view.table.different(from: $0) } ?? view.table.different(of: name)
+        let count = heads.count + (unsent == nil ? 0 : 1)
+        var readings: [VersionReading] = []
+        if let unsent, !unsent.isDeletion {
+            readings.append(
+                VersionReading(revision: nil) { () async throws(TresorError) in
+                    try await read { (_) throws(TresorError) in
+                        try record(unsent, at: nil, in: view, outbox, versionCount: count)
+                    }
+                })
         }
+        for head in heads where !head.isDeletion {
+            readings.append(
+                VersionReading(revision: head.revision) { () async throws(TresorError) in
+                    try await read { (packs) throws(TresorError) in
+                        let item = try view.item(of: name, at: head.revision, from: packs)
+                        return try record(item, at: head.revision, in: view, outbox, versionCount: count)
+                    }
+                })
+        }
+        return readings
     }
 
     /// Reads kept packs. If the home has lost or damaged one, the next pull asks for all that it lacks.
@@ -273,7 +293,7 @@ extension Records {
                 let summary: RecordSummary?
                 if let item = outbox.item(of: name) {
                     isDeleted = item.isDeletion
-                    summary = self.summary(of: item, in: outbox)
+                    summary = RecordSummary(unsent: item, in: outbox, by: session.user)
                 } else {
                     isDeleted = view.table.shown(of: name) == nil
                     summary = try self.summary(of: name, in: view, &authors)
@@ -307,7 +327,7 @@ extension Records {
             status: view.status(of: entry, compared: try authors.comparedChain(of: entry.author)),
             isVerified: isVerified, time: first.time,
             state: first.isDeletion ? .deleted : heads.count > 1 ? .versions : .ok, vouchedBy: voucher?.author,
-            type: first.type.text, size: Self.size(of: first, named: name, in: entry))
+            type: first.type.text, size: Attachments.size(of: first, named: name, in: entry))
     }
 
     private func record(
@@ -341,51 +361,5 @@ extension Records {
         return Record(
             name: item.record.text, type: type.text, content: content, revision: revision, author: author,
             status: status, time: item.time, versionCount: versionCount, vouchedBy: voucher?.author, place: place)
-    }
-}
-
-/// The view that the home has.
-extension Records {
-    /// Returns the view at the verified state of the home. A tresor that the home does not know is read from the store.
-    func view() async throws(TresorError) -> RecordView {
-        let state: LogState
-        let client = session.client
-        let known = try await Cores.apart { () throws(TresorError) in try client.archive.verifiedState(of: tresor) }
-        if let known {
-            state = known
-        } else {
-            state = try await session.client.logs.state(of: tresor)
-        }
-        if state.waiting[session.user] != nil { throw .waiting }
-        guard state.members[session.user] != nil else { throw .noAccess }
-        try await checkFounder(of: state)
-        return try await view(at: state)
-    }
-
-    /// Checks that the founder was compared, now or before their keys were renewed.
-    ///
-    /// - Throws: ``TresorError/unverified``; the errors of the home.
-    func checkFounder(of state: LogState) async throws(TresorError) {
-        let trust = session.client.trust
-        let isTrusted = try await Cores.apart { () throws(TresorError) in
-            if try trust.founderTrustBlocking(in: state).isVerified { return true }
-            return try trust.isKnownFromBefore(state)
-        }
-        guard isTrusted else { throw .unverified }
-    }
-
-    /// Returns the view at a state.
-    ///
-    /// - Parameter log: entries of the state that were read already.
-    func view(at state: LogState, _ log: RecordEntries? = nil) async throws(TresorError) -> RecordView {
-        let known = cache.view
-        if let known, known.state.head == state.head, known.unread.isEmpty {
-            let client = session.client
-            let isCurrent = try await Cores.apart { () throws(TresorError) in try known.isCurrent(in: client) }
-            if isCurrent { return known }
-        }
-        let view = try await RecordView.read(at: state, from: known, of: session, log)
-        cache.view = view
-        return view
     }
 }

@@ -117,6 +117,20 @@ import Testing
         #expect(Hex.text(nothing.bytes) == "ec0a2c9623145559fb6dd2e349f3365cbd062a1c4b282ba7c0598e8cb058dceb")
     }
 
+    /// A copy and its original go on from the same place, each by itself.
+    @Test func aCopyGoesOnByItself() throws {
+        let start = [UInt8](repeating: 1, count: 200)
+        let (left, right): ([UInt8], [UInt8]) = ([2, 3], [4])
+        var original = try BLAKE2b(outputCount: 32)
+        try original.update(start.span)
+        var copy = BLAKE2b(copying: original)
+        try original.update(left.span)
+        try copy.update(right.span)
+        let (first, second) = (try original.finalize(), try copy.finalize())
+        #expect(try first == hash(start + left, outputCount: 32))
+        #expect(try second == hash(start + right, outputCount: 32))
+    }
+
     @Test func integersAreBigEndian() {
         #expect(bigEndianBytes(UInt32(0x0102_0304)) == [1, 2, 3, 4])
         #expect(bigEndianBytes(UInt8(0xff)) == [0xff])

@@ -22,7 +22,7 @@ package struct Exchange: Sendable {
     ) async throws(TresorError) -> TresorExport {
         let state = try await client.logs.state(of: tresor)
         var entries: [[UInt8]] = []
-        // An entry can name a blob of any size, and one twice: what is there counts.
+        // An entry can name a blob of any size, and one twice: what is there counts, and is read once.
         var (byteCount, blobs): (Int, Set<Blob>) = (0, [])
         for first in stride(from: 0, to: state.entryCount, by: LogReader.pageCount) {
             try Cancellation.check()

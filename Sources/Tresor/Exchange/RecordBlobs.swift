@@ -23,6 +23,32 @@ enum RecordBlobs {
     }
 }
 
+/// Blobs that entries name, by their hashes. A hash is that of one object, but an entry can say any size of it, and
+/// many entries can name it.
+private struct NamedBlobs {
+    /// The hashes under which more than an answer with whole blobs has may lie, in the order in which they were named.
+    private(set) var large: [Hash256] = []
+    /// The other hashes likewise.
+    private(set) var small: [Hash256] = []
+    private var sizes: [Hash256: Set<UInt64>] = [:]
+
+    /// - Parameter inParts: whether none is asked for with others in one answer.
+    init(_ blobs: some Sequence<Blob>, inParts: Bool = false) {
+        var order: [Hash256] = []
+        for blob in blobs {
+            if sizes[blob.hash] == nil { order.append(blob.hash) }
+            sizes[blob.hash, default: []].insert(blob.size)
+        }
+        for hash in order {
+            let isLarge = inParts || sizes(of: hash).contains { $0 > UInt64(StoredBlob.answerByteCount) }
+            if isLarge { large.append(hash) } else { small.append(hash) }
+        }
+    }
+
+    /// The sizes that entries say of a hash.
+    func sizes(of hash: Hash256) -> Set<UInt64> { sizes[hash] ?? [] }
+}
+
 /// Reads blobs of a store, in batches (SPEC §19.7 step 3).
 package struct BlobReader: Sendable {
     /// The most blobs that are asked for at once.
@@ -36,71 +62,102 @@ package struct BlobReader: Sendable {
         self.tresor = tresor
     }
 
-    /// Returns those of some blobs that the store has with their size and hash.
+    /// Returns those of some blobs that the store has with their size and hash. Each hash is read once.
     ///
     /// - Parameter limit: the most bytes of all that are there.
     /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` beyond the limit; ``TresorError/store(_:)`` for an answer
     ///   without any blob; the errors of the store.
-    package func read(_ wanted: [Blob], limit: Int = .max) async throws(TresorError) -> [Blob: [UInt8]] {
+    package func read(
+        _ wanted: some Sequence<Blob>, limit: Int = .max
+    ) async throws(TresorError) -> [Blob: [UInt8]] {
+        let named = NamedBlobs(wanted)
         var (found, byteCount): ([Blob: [UInt8]], Int) = ([:], 0)
-        for blob in wanted where Self.isLarge(blob) {
-            guard let bytes = try await whole(blob, limit: limit - byteCount) else { continue }
+        for hash in named.large {
+            var bytes: [UInt8] = []
+            let blob = try await blob(hash, of: named.sizes(of: hash)) { (part) throws(TresorError) in
+                guard part.count <= limit - byteCount - bytes.count else { throw .usage(.contentTooLong) }
+                bytes += part
+            }
+            guard let blob else { continue }
             byteCount += bytes.count
             found[blob] = bytes
         }
-        var rest = wanted.filter { !Self.isLarge($0) }[...]
-        while !rest.isEmpty {
-            try Cancellation.check()
-            let asked = rest.prefix(Self.batchCount)
-            let answer = try await store.blobs(asked.map(\.hash), in: tresor)
-            guard (1...asked.count).contains(answer.count) else { throw .store(.foreign) }
-            for (blob, bytes) in zip(asked, answer) {
-                guard let bytes, UInt64(bytes.count) == blob.size, try Blob(of: bytes) == blob else { continue }
-                byteCount += bytes.count
-                guard byteCount <= limit else { throw .usage(.contentTooLong) }
-                found[blob] = bytes
-            }
-            rest = rest.dropFirst(answer.count)
+        try await ask(for: named) { (blob, bytes) throws(TresorError) in
+            byteCount += bytes.count
+            guard byteCount <= limit else { throw .usage(.contentTooLong) }
+            found[blob] = bytes
         }
         return found
     }
 
-    /// Whether a blob does not fit into an answer with whole ones.
-    private static func isLarge(_ blob: Blob) -> Bool { blob.size > UInt64(StoredBlob.answerByteCount) }
-
-    /// Returns a blob, part by part; `nil` for one that the store does not have with its size and hash.
+    /// Returns those of some blobs that the store has with their size and hash. Each hash is read once, however many
+    /// entries name it, and by whatever sizes. It holds one answer.
     ///
-    /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` beyond the limit; the errors of the store.
-    private func whole(_ blob: Blob, limit: Int) async throws(TresorError) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        let isThere = try await forEachPart(of: blob) { (part) throws(TresorError) in
-            guard part.count <= limit - bytes.count else { throw .usage(.contentTooLong) }
-            bytes += part
+    /// - Parameter inParts: whether to ask for each part by its number, as somebody does who reads an attachment.
+    /// - Throws: ``TresorError/store(_:)`` for an answer without any blob; the errors of the store.
+    package func present(
+        _ wanted: some Sequence<Blob>, inParts: Bool = false
+    ) async throws(TresorError) -> Set<Blob> {
+        let named = NamedBlobs(wanted, inParts: inParts)
+        var found: Set<Blob> = []
+        for hash in named.large {
+            if let blob = try await blob(hash, of: named.sizes(of: hash)) { found.insert(blob) }
         }
-        return isThere ? bytes : nil
+        try await ask(for: named) { (blob, _) throws(TresorError) in found.insert(blob) }
+        return found
+    }
+
+    /// Asks for the blobs of which many fit into an answer.
+    private func ask(
+        for named: NamedBlobs, _ take: (Blob, [UInt8]) throws(TresorError) -> Void
+    ) async throws(TresorError) {
+        var rest = named.small[...]
+        while !rest.isEmpty {
+            try Cancellation.check()
+            let asked = rest.prefix(Self.batchCount)
+            let answer = try await store.blobs(Array(asked), in: tresor)
+            guard (1...asked.count).contains(answer.count) else { throw .store(.foreign) }
+            for (hash, bytes) in zip(asked, answer) {
+                guard let bytes, named.sizes(of: hash).contains(UInt64(bytes.count)) else { continue }
+                let blob = try Blob(of: bytes)
+                if blob.hash == hash { try take(blob, bytes) }
+            }
+            rest = rest.dropFirst(answer.count)
+        }
     }
 
     /// Whether the store has a blob with its size and hash. Reads all of it, and holds one part.
     ///
     /// - Throws: the errors of the store.
-    package func has(_ blob: Blob) async throws(TresorError) -> Bool { try await forEachPart(of: blob) { _ in } }
+    package func has(_ blob: Blob) async throws(TresorError) -> Bool {
+        try await self.blob(blob.hash, of: [blob.size]) != nil
+    }
 
-    /// Gives the parts of a blob, in order.
+    /// Reads what the store has under a hash, part by part in order, until it is a blob of one of these sizes.
     ///
-    /// - Returns: whether they are those of the blob that the log names.
-    private func forEachPart(
-        of blob: Blob, _ take: ([UInt8]) throws(TresorError) -> Void
-    ) async throws(TresorError) -> Bool {
-        let hash = try BlobHash()
-        for number in 0..<blob.partCount {
+    /// - Parameter take: takes each part.
+    /// - Returns: the blob; `nil` where the store has none of them.
+    private func blob(
+        _ hash: Hash256, of sizes: Set<UInt64>, _ take: ([UInt8]) throws(TresorError) -> Void = { _ in }
+    ) async throws(TresorError) -> Blob? {
+        let largest = Blob(hash: hash, size: sizes.max() ?? 0)
+        let read = try BlobHash()
+        var byteCount: UInt64 = 0
+        for number in 0..<largest.partCount {
             try Cancellation.check()
-            guard let part = try await store.blob(blob.hash, part: number, in: tresor),
-                part.count == blob.byteCount(ofPart: number)
-            else { return false }
-            try hash.update(part.span)
+            guard let part = try await store.blob(hash, part: number, in: tresor),
+                (1...StoredBlob.partByteCount).contains(part.count)
+            else { return nil }
+            try read.update(part.span)
             try take(part)
+            byteCount += UInt64(part.count)
+            if sizes.contains(byteCount) {
+                let blob = try read.soFar()
+                if blob.hash == hash { return blob }
+            }
+            guard part.count == StoredBlob.partByteCount else { return nil }
         }
-        return try hash.finish() == blob
+        return nil
     }
 
     /// Puts a blob that may be too large for memory: from the first part on that the store lacks, or all of it.
@@ -150,10 +207,9 @@ package struct BlobReader: Sendable {
     /// - Returns: how many were put.
     /// - Throws: the errors of the store. What was put by then stays.
     package func restore(_ blobs: [Blob: [UInt8]]) async throws(TresorError) -> Int {
-        let present = try await read(blobs.keys.filter { !Self.isLarge($0) }.sorted { $0.hash < $1.hash })
+        let present = try await present(blobs.keys.sorted { $0.hash < $1.hash })
         var count = 0
-        for (blob, bytes) in blobs where present[blob] == nil {
-            if Self.isLarge(blob), try await has(blob) { continue }
+        for (blob, bytes) in blobs where !present.contains(blob) {
             for (number, part) in StoredBlob.parts(of: bytes).enumerated() {
                 try Cancellation.check()
                 try await store.putBlob(UInt32(number), Array(part), of: blob.hash, in: tresor)

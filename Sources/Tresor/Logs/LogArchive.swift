@@ -154,14 +154,60 @@ package struct LogArchive: Sendable {
         try deleteAll { .volume(tresor, checkpoint: checkpoint, number: $0) }
     }
 
-    /// Deletes the outbox of a tresor, and before it what it holds in pieces. To be called while nobody else changes the
-    /// home.
-    func forgetUnsent(of tresor: TresorID) throws(TresorError) {
-        guard try home.read(.outbox(tresor)) != nil else { return }
-        for number in 1...Self.greatestUnsentNumber {
-            try deleteAll { .unsent(tresor, number: number, piece: $0) }
+    /// Deletes what the outbox of a tresor holds in pieces, a few at a time, so that others get the home in between. Before
+    /// the first piece goes, an outbox without a byte takes its place, under which nobody writes. That one stays.
+    func forgetUnsent(of tresor: TresorID, atOnce most: Int = 64) throws(TresorError) {
+        let isThere = try home.exclusively { () throws(TresorError) in
+            guard let outbox = try home.read(.outbox(tresor)) else { return false }
+            if !outbox.isEmpty { try home.replace(.outbox(tresor), with: []) }
+            return true
         }
-        try home.delete(.outbox(tresor))
+        guard isThere else { return }
+        var number: UInt16 = 1
+        while number <= Self.greatestUnsentNumber {
+            number = try home.exclusively { () throws(TresorError) in
+                try forgetPieces(of: tresor, from: number, atMost: most)
+            }
+        }
+    }
+
+    /// Whether nothing is held beside the outbox of a tresor, nor will be while the home is locked.
+    func hasForgottenUnsent(of tresor: TresorID) throws(TresorError) -> Bool {
+        try home.read(.outbox(tresor))?.isEmpty ?? true
+    }
+
+    /// Deletes some pieces of unsent contents, of each the last one first. To be called while nobody else changes the home.
+    ///
+    /// - Returns: the first number of which pieces may be left.
+    private func forgetPieces(
+        of tresor: TresorID, from first: UInt16, atMost most: Int
+    ) throws(TresorError) -> UInt16 {
+        var left = most
+        for number in first...Self.greatestUnsentNumber {
+            let end = try unsentPieceCount(of: number, in: tresor)
+            let count = min(end, UInt64(left))
+            for piece in (end - count..<end).reversed() {
+                try home.delete(.unsent(tresor, number: number, piece: piece))
+            }
+            left -= Int(count)
+            if left == 0 { return end == count ? number + 1 : number }
+        }
+        return Self.greatestUnsentNumber + 1
+    }
+
+    /// The number of pieces that a home holds under a number of an outbox. They lie there without a gap.
+    package func unsentPieceCount(of number: UInt16, in tresor: TresorID) throws(TresorError) -> UInt64 {
+        func isThere(_ piece: UInt64) throws(TresorError) -> Bool {
+            try home.read(.unsent(tresor, number: number, piece: piece)) != nil
+        }
+        var (low, high): (UInt64, UInt64) = (0, 1)
+        while try isThere(high - 1) { (low, high) = (high, 2 * high) }
+        // There are `low` at least, and fewer than `high`.
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if try isThere(middle - 1) { low = middle } else { high = middle }
+        }
+        return low
     }
 
     /// Deletes objects that are numbered, the last one first: an interruption leaves none behind a gap.

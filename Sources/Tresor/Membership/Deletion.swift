@@ -91,11 +91,25 @@ extension LogArchive {
         let last = max(state.head.sequence, try pinnedHead(of: state.tresor)?.sequence ?? 0) + 1
         var volumes = VolumePlaces(of: state.tresor, in: self)
         _ = try forgetPacks(upTo: last, volumes: &volumes)
+        var isDone = false
+        while !isDone {
+            try forgetUnsent(of: state.tresor)
+            isDone = try forgetRest(of: state, upTo: last, volumes: &volumes)
+        }
+    }
+
+    /// Forgets what is left, under one lock.
+    ///
+    /// - Returns: whether it was done; not where somebody has begun another outbox.
+    private func forgetRest(
+        of state: LogState, upTo last: UInt64, volumes: inout VolumePlaces
+    ) throws(TresorError) -> Bool {
         try client.home.exclusively { () throws(TresorError) in
+            guard try hasForgottenUnsent(of: state.tresor) else { return false }
             // Until the head goes, packs may have come again.
             for part in 0...(last / Self.packPartCount) { try forgetPacks(inPart: part, volumes: &volumes) }
             try forgetAccess(to: state.tresor)
-            try forgetUnsent(of: state.tresor)
+            try client.home.delete(.outbox(state.tresor))
             var noted = notedStores()
             if !noted[state.tresor].isEmpty {
                 noted.forget(state.tresor)
@@ -107,6 +121,7 @@ extension LogArchive {
             for part in 0...(state.head.sequence / LogCopy.partCount) {
                 try client.home.delete(.log(state.tresor, part: part))
             }
+            return true
         }
     }
 }

@@ -77,10 +77,14 @@ struct GetCommand: SurfaceCommand {
         let reporter = await FileReporter(
             of: fetched.summary.tresor, in: fetched.state, as: fetched.session, workplace.tresors)
         let reading = Reading(fetched: fetched, reporter: reporter)
-        guard names.count > 1 else { return try await write(names[0], reading) }
+        guard names.count > 1 || all else { return try await write(names[0], reading) }
         var outcomes = Outcomes()
         for name in names {
             do {
+                guard !all else {
+                    try await writeAll(name, reading, &outcomes)
+                    continue
+                }
                 try await write(name, reading)
                 outcomes.succeeded()
             } catch {
@@ -88,6 +92,25 @@ struct GetCommand: SurfaceCommand {
             }
         }
         try outcomes.finish()
+    }
+
+    /// Writes every version of a record that can be read, and names the others.
+    private func writeAll(_ name: String, _ reading: Reading, _ outcomes: inout Outcomes) async throws {
+        for version in try await versions(of: name, reading) {
+            do {
+                try await write(try await version.record(), reading)
+                outcomes.succeeded()
+            } catch {
+                let failure = CommandFailure(error)
+                guard failure.error != .interrupted else { throw failure }
+                let which = version.revision.map { "revision \($0)" } ?? "the unsent change"
+                outcomes.failed(
+                    CommandFailure(
+                        failure.error, "\(which) of \(DisplayText.quoted(name)): \(failure.message)",
+                        hints: failure.hints, file: failure.file),
+                    report: reading.workplace.output.report)
+            }
+        }
     }
 
     private func check() throws {
@@ -117,28 +140,30 @@ struct GetCommand: SurfaceCommand {
     private static let toFile = ["tresor … -o FILE"]
 
     private func write(_ name: String, _ reading: Reading) async throws {
-        for record in try await read(name, reading) {
-            let path = directory.map { directory in
-                let suffix = all ? record.revision.map { ".r\($0)" } ?? ".unsent" : ""
-                return Paths.join(directory, Self.fileName(name) + suffix)
-            }
-            let byteCount: Int
-            if let path = path ?? output, path != "-" {
-                try reading.workplace.invocation.refuseReplacing(path)
-                let file = OutputFile(path: path, access: .owner, replaces: force || directory == nil)
-                try file.checkFirst()
-                byteCount = try await write(record, to: file, reading)
-                try file.commit()
-            } else {
-                let content = try await content(of: record, reading)
-                try reading.workplace.output.refuseForTerminal(
-                    content.span, isForced: output == "-", hints: Self.toFile)
-                try reading.workplace.output.data(content.span)
-                byteCount = content.count
-            }
-            try report(record, byteCount, reading, file: path ?? output)
-            if record.versionCount > 1, !all, rev == nil { try await tellVersions(of: record.name, reading) }
+        try await write(try await find(name, reading), reading)
+    }
+
+    private func write(_ record: Record, _ reading: Reading) async throws {
+        let path = directory.map { directory in
+            let suffix = all ? record.revision.map { ".r\($0)" } ?? ".unsent" : ""
+            return Paths.join(directory, Self.fileName(record.name) + suffix)
         }
+        let byteCount: Int
+        if let path = path ?? output, path != "-" {
+            try reading.workplace.invocation.refuseReplacing(path)
+            let file = OutputFile(path: path, access: .owner, replaces: force || directory == nil)
+            try file.checkFirst()
+            byteCount = try await write(record, to: file, reading)
+            try file.commit()
+        } else {
+            let content = try await content(of: record, reading)
+            try reading.workplace.output.refuseForTerminal(
+                content.span, isForced: output == "-", hints: Self.toFile)
+            try reading.workplace.output.data(content.span)
+            byteCount = content.count
+        }
+        try report(record, byteCount, reading, file: path ?? output)
+        if record.versionCount > 1, !all, rev == nil { try await tellVersions(of: record.name, reading) }
     }
 
     /// Writes a content into a file that has no name until everything is checked.
@@ -152,7 +177,7 @@ struct GetCommand: SurfaceCommand {
         let note = FailureNote()
         var sink = OutputSink(file, note, progress, total: record.mostByteCount)
         do throws(TresorError) {
-            return try await reading.records.read(record, to: &sink)
+            return try await reading.records.attachments.read(record, to: &sink)
         } catch {
             throw note.words(for: CommandError(error), or: failure(error, of: record, reading))
         }
@@ -166,7 +191,7 @@ struct GetCommand: SurfaceCommand {
         }
         var sink = MemorySink()
         do throws(TresorError) {
-            try await reading.records.read(record, to: &sink)
+            try await reading.records.attachments.read(record, to: &sink)
         } catch {
             throw failure(error, of: record, reading)
         }
@@ -190,36 +215,59 @@ struct GetCommand: SurfaceCommand {
         }
     }
 
-    /// The versions of a record to be written.
-    private func read(_ name: String, _ reading: Reading) async throws -> [Record] {
-        var versions: [Record] = []
-        do throws(TresorError) {
-            versions = [try await reading.records.find(name, acceptingIncomplete: acceptIncomplete)]
-        } catch {
-            switch error {
-            case .notFound: break
-            case .store(.withheld):
-                throw CommandFailure(
-                    of: error,
-                    "\(reading.fetched.holder) does not have everything that the log of \(reading.title) names",
-                    hints: ["tresor … --accept-incomplete"])
-            default: throw error
+    /// The version of a record to be written: the one that is shown, or that of --rev.
+    private func find(_ name: String, _ reading: Reading) async throws -> Record {
+        guard let rev else {
+            do throws(TresorError) {
+                return try await reading.records.find(name, acceptingIncomplete: acceptIncomplete)
+            } catch {
+                throw await refusal(error, of: name, reading) ?? CommandFailure(error)
             }
         }
-        // Beside a deletion that is not sent yet, there may be what it does not replace.
-        if all || rev != nil { versions = try await reading.records.versions(of: name) }
-        guard !versions.isEmpty else {
-            throw CommandFailure(
-                .notFound, "there is no record \(DisplayText.quoted(name)) in \(reading.title)",
-                hints: await near(name, reading) + ["tresor records -t \(Shell.word(tresor.tresor))"])
-        }
-        guard let rev else { return versions }
+        let versions = try await versions(of: name, reading)
         guard let wanted = versions.first(where: { $0.revision == rev }) else {
             throw CommandFailure(
                 .notFound, "there is no version \(rev) of \(DisplayText.quoted(name)) that no later one replaced",
                 hints: ["tresor records -t \(Shell.word(tresor.tresor)) --versions -- \(Shell.word(name))"])
         }
-        return [wanted]
+        return try await wanted.record()
+    }
+
+    /// The versions of a record that no later one replaced, each to be read by itself.
+    private func versions(of name: String, _ reading: Reading) async throws -> [VersionReading] {
+        do throws(TresorError) {
+            _ = try await reading.records.find(name, acceptingIncomplete: acceptIncomplete)
+        } catch {
+            // The others may be read where the one that is shown cannot. Beside a deletion that is not sent yet, there may
+            // be what it does not replace.
+            if case .store(.withheld) = error, let failure = await refusal(error, of: name, reading) { throw failure }
+        }
+        let versions: [VersionReading]
+        do throws(TresorError) {
+            versions = try await reading.records.readings(of: name)
+        } catch {
+            throw await refusal(error, of: name, reading) ?? CommandFailure(error)
+        }
+        guard !versions.isEmpty else {
+            throw await refusal(.notFound, of: name, reading) ?? CommandFailure(.notFound)
+        }
+        return versions
+    }
+
+    /// The failure to find a record; `nil` for an error that needs no other words.
+    private func refusal(_ error: TresorError, of name: String, _ reading: Reading) async -> CommandFailure? {
+        switch error {
+        case .notFound:
+            CommandFailure(
+                .notFound, "there is no record \(DisplayText.quoted(name)) in \(reading.title)",
+                hints: await near(name, reading) + ["tresor records -t \(Shell.word(tresor.tresor))"])
+        case .store(.withheld):
+            CommandFailure(
+                of: error,
+                "\(reading.fetched.holder) does not have everything that the log of \(reading.title) names",
+                hints: ["tresor … --accept-incomplete"])
+        default: nil
+        }
     }
 
     /// The suggestions for a mistyped name.

@@ -63,7 +63,7 @@ struct PutCommand: InputsCommand {
         guard name == nil || inputs.count <= 1 else { throw CommandFailure.usage("--as names one INPUT") }
         let expected = try expectation()
         var reach = try await StoreReach.open(options) { _ in true }
-        let contents = delete ? [] : try contents(reach.workplace)
+        let contents = delete ? [] : try PutContent.read(inputs, self, reach.workplace)
         try refuseTwice(delete ? inputs : contents.map(\.name))
         var session = try await reach.unlock(to: "change \(DisplayText.name(tresor.tresor))")
         let (summary, before) = try await reach.find(tresor.tresor, for: &session, isNeeded: !later)
@@ -73,8 +73,9 @@ struct PutCommand: InputsCommand {
         let seen = try await HomeRecords(of: records).seen(at: before)
         if expected != nil, !later { records = try await reach.pull(records, for: &session).records }
         let title = reach.workplace.tresors.title(of: summary)
-        let changes =
-            delete ? inputs.map { RecordChange.delete($0) } : try await hold(contents, records, reach.workplace)
+        let planned = delete ? inputs.map { RecordChange.delete($0) } : contents.map(\.planned)
+        try await check(planned, expected, records, title)
+        let changes = delete ? planned : try await hold(contents, records, reach.workplace)
         // Without the store, nobody knows what the records have.
         let made = try await change(changes, expected, seen, records, title, isAsked: later || reach.absence == nil)
         var outcome = PutOutcome(made, of: changes)
@@ -85,7 +86,7 @@ struct PutCommand: InputsCommand {
             if !made.isEmpty { output.say("\(count) for \(title) in your home, not sent yet") }
         } else if !made.isEmpty || !unsent.isEmpty {
             if let absence = reach.absence { throw stays(absence, title) }
-            let sent = try await send(records, title)
+            let sent = try await send(records, of: summary, session, reach.workplace.tresors)
             if !made.isEmpty {
                 outcome.revision = sent.commits.last
                 output.say("\(count) in \(title)" + (outcome.revision.map { ", revision \($0)" } ?? ""))
@@ -152,13 +153,30 @@ struct PutCommand: InputsCommand {
         throw failure
     }
 
+    /// Refuses what no content could mend, before any is encrypted.
+    private func check(
+        _ planned: [RecordChange], _ expected: UInt64??, _ records: Records, _ title: String
+    ) async throws {
+        do throws(TresorError) {
+            try await records.attachments.check(planned, ifShown: Self.all(planned, expected))
+        } catch {
+            throw await refusal(error, of: planned.map(\.name), expected, records, title) ?? CommandFailure(error)
+        }
+    }
+
+    /// The revision that --if demands, of each record.
+    private static func all(_ changes: [RecordChange], _ expected: UInt64??) -> [String: UInt64?] {
+        var all: [String: UInt64?] = [:]
+        if let expected { for change in changes { all[change.name] = .some(expected) } }
+        return all
+    }
+
     /// Makes the changes that change something.
     private func change(
         _ changes: [RecordChange], _ expected: UInt64??, _ seen: SeenRecords, _ records: Records, _ title: String,
         isAsked: Bool
     ) async throws -> [RecordChange] {
-        var all: [String: UInt64?] = [:]
-        if let expected { for change in changes { all[change.name] = .some(expected) } }
+        let all = Self.all(changes, expected)
         do throws(TresorError) {
             let made =
                 isAsked ? try await HomeRecords(of: records).effective(changes, seen: seen, ifShown: all) : changes
@@ -219,6 +237,7 @@ struct PutCommand: InputsCommand {
     private func refusal(
         _ error: TresorError, of names: [String], _ expected: UInt64??, _ records: Records, _ title: String
     ) async -> CommandFailure? {
+        if error == .usage(.tooManyContents) { return tooMany(error) }
         guard error == .notFound || error == .busy, let list = try? await records.list().records else { return nil }
         let hints = ["tresor records -t \(Shell.word(tresor.tresor))"]
         for name in names {
@@ -237,8 +256,18 @@ struct PutCommand: InputsCommand {
         return nil
     }
 
+    /// The failure where as many contents wait to be sent as there may be.
+    private func tooMany(_ error: TresorError) -> CommandFailure {
+        CommandFailure(
+            of: error, "\(TresorError.Misuse.tooManyContents.rawValue)",
+            hints: ["tresor sync -t \(Shell.word(tresor.tresor))"])
+    }
+
     /// Sends the change. If that fails, the message says that the change stays.
-    private func send(_ records: Records, _ title: String) async throws -> SyncReport {
+    private func send(
+        _ records: Records, of summary: TresorSummary, _ session: Session, _ tresors: TresorResolver
+    ) async throws -> SyncReport {
+        let title = tresors.title(of: summary)
         var synced: SyncReport?
         let held: TresorError
         do throws(TresorError) {
@@ -250,15 +279,17 @@ struct PutCommand: InputsCommand {
         }
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
-        throw stays(synced.map { CommandFailure(sending: $0, held) } ?? CommandFailure(held), title)
+        guard let synced else { throw stays(CommandFailure(held), title) }
+        let failure = CommandFailure(sending: synced, held, rotation: tresors.rotation(of: summary, for: session))
+        throw stays(failure, title, behind: synced.isFrozen ? failure.hints : [])
     }
 
-    private func stays(_ failure: CommandFailure, _ title: String) -> CommandFailure {
+    private func stays(_ failure: CommandFailure, _ title: String, behind hints: [String] = []) -> CommandFailure {
         // A store that is not there is out of reach now.
         CommandFailure(
             failure.error == .notFound ? .store(.unreachable) : failure.error,
             "the change stays in your home, not sent to \(title): \(failure.message)",
-            hints: ["tresor sync"])
+            hints: hints + ["tresor sync"])
     }
 
     private func refuseTwice(_ texts: [String]) throws {
@@ -279,53 +310,15 @@ struct PutCommand: InputsCommand {
         return .some(revision)
     }
 
-    /// An INPUT, whole or its beginning.
-    private struct Content {
-        let name: String
-        let type: String
-        let input: InputFile
-        let start: [UInt8]
-
-        /// Whether it becomes an attachment, of which the beginning was read.
-        var isLarge: Bool { start.count > PutCommand.smallByteCount }
-    }
-
-    /// Up to here a content is a part of the commit.
-    private static let smallByteCount = 65_536
-
-    private func contents(_ workplace: CommandContext) throws -> [Content] {
-        let contents = try (inputs.isEmpty ? [nil] : inputs.map { Optional($0) }).map { path in
-            if let path, path != "-" { try workplace.invocation.refuseSealing(path) }
-            let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
-            let start = try input.start(Self.smallByteCount + 1)
-            try input.refuseNothing(start, allowed: allowEmpty)
-            guard let name = name ?? input.lastComponent else {
-                throw CommandFailure.usage("standard input has no name", hints: ["tresor … --as NAME"])
-            }
-            let isJSON = name.hasSuffix(".json")
-            let content = Content(
-                name: name, type: type ?? (isJSON ? "application/json" : "application/octet-stream"), input: input,
-                start: start)
-            if !content.isLarge, try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
-            return content
-        }
-        do throws(TresorError) {
-            try Records.checkHeld(contents.filter(\.isLarge).map { UInt64($0.input.byteCount ?? 0) })
-        } catch {
-            throw CommandFailure(of: error, "the INPUTs are too large for one commit", hints: [])
-        }
-        return contents
-    }
-
     /// Takes the large ones into the home.
     private func hold(
-        _ contents: [Content], _ records: Records, _ workplace: CommandContext
+        _ contents: [PutContent], _ records: Records, _ workplace: CommandContext
     ) async throws -> [RecordChange] {
         var (changes, held): ([RecordChange], [HeldContent]) = ([], [])
         do {
             for content in contents {
                 guard content.isLarge else {
-                    changes.append(.put(content.name, content.start, type: content.type))
+                    changes.append(content.planned)
                     continue
                 }
                 let new = try await hold(content, besides: held, records, workplace)
@@ -333,23 +326,24 @@ struct PutCommand: InputsCommand {
                 changes.append(.put(content.name, new, type: content.type))
             }
         } catch {
-            await records.release(held)
+            await records.attachments.release(held)
             throw error
         }
         return changes
     }
 
     private func hold(
-        _ content: Content, besides held: [HeldContent], _ records: Records, _ workplace: CommandContext
+        _ content: PutContent, besides held: [HeldContent], _ records: Records, _ workplace: CommandContext
     ) async throws -> HeldContent {
         let progress = workplace.invocation.progress("encrypting")
         defer { progress.finish() }
-        let (note, input) = (FailureNote(), content.input)
-        var source = InputContent(input, startingWith: content.start, note, progress)
+        let (note, (input, start)) = (FailureNote(), try content.opened())
+        var source = InputContent(input, startingWith: start, note, progress)
         let new: HeldContent
         do throws(TresorError) {
-            new = try await records.hold(&source, besides: held)
+            new = try await records.attachments.hold(&source, besides: held)
         } catch {
+            if error == .usage(.tooManyContents) { throw tooMany(error) }
             throw note.words(for: CommandError(error), or: CommandFailure(error, file: input.path))
         }
         if source.hasGrown { workplace.output.say(input.growth(after: source.count)) }

@@ -225,7 +225,9 @@ struct SyncCommand: SurfaceCommand {
             Surroundings.current.obstacle.note(mayBeDone: false)
             let failure =
                 report.damaged == nil
-                ? await workplace.failure(held, of: summary, session) : CommandFailure(sending: report, held)
+                ? await workplace.failure(held, of: summary, session)
+                : CommandFailure(
+                    sending: report, held, rotation: workplace.tresors.rotation(of: summary, for: session))
             tell(
                 "nothing was sent, and the changes stay in your home: \(failure.message)", failure.hints, of: summary,
                 workplace)

@@ -103,6 +103,16 @@ struct TresorResolver: Sendable {
         return state.members.filter { $0.value.role == .owner }.keys.min() ?? state.founder
     }
 
+    /// What makes the next entry of a log: a command of an owner, or whom to ask for it.
+    func rotation(of summary: TresorSummary, for session: Session) -> String {
+        let word = word(of: summary)
+        guard let state = summary.state, state.members[session.user]?.role != .owner else {
+            return "tresor rotate -t \(word)"
+        }
+        let owner = handle(of: owner(of: state), in: state)
+        return "ask \(owner) to run: tresor rotate -t \(word)"
+    }
+
     func handle(of user: UserID, in state: LogState) -> String {
         state.chain(of: user).map { name($0.handle, of: user, in: state) } ?? ShortID.text(of: user)
     }

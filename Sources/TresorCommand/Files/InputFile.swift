@@ -118,6 +118,29 @@ final class InputFile: Sendable {
         begun = Self.status(of: descriptor)
     }
 
+    /// A regular file that was looked at, and is closed until it is read.
+    struct Look: Sendable {
+        fileprivate let path: String
+        fileprivate let identity: FileIdentity?
+        fileprivate let begun: stat
+    }
+
+    /// What opens the same file again; `nil` for anything that can be read only once.
+    var look: Look? {
+        guard let path, let begun else { return nil }
+        return Look(path: path, identity: identity, begun: begun)
+    }
+
+    /// Opens a file again from its beginning.
+    ///
+    /// - Throws: 11 where another file has the path by now; what ``init(_:standardInput:)`` throws.
+    init(_ look: Look) throws(CommandFailure) {
+        let opened = try Self.open(look.path)
+        (path, descriptor, beginsAtStart, begun) = (look.path, opened.number, true, look.begun)
+        file = consume opened
+        guard identity == look.identity else { throw changed }
+    }
+
     private static func status(of descriptor: Int32) -> stat? {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.isKind(S_IFREG) ? status : nil

@@ -60,8 +60,21 @@ struct CommandFailure: Error, Sendable {
     }
 
     /// The failure to send changes of records.
-    init(sending report: SyncReport, _ error: TresorError) {
-        if let record = report.damaged { self.init(damaged: record, error) } else { self.init(error) }
+    ///
+    /// - Parameter rotation: what makes the next entry of the log: a command, or whom to ask for it.
+    init(sending report: SyncReport, _ error: TresorError, rotation: String) {
+        guard let record = report.damaged else {
+            self.init(error)
+            return
+        }
+        guard report.isFrozen else {
+            self.init(damaged: record, error)
+            return
+        }
+        self.init(
+            of: error,
+            "the home has lost a piece of what was sent of \(DisplayText.quoted(record)), "
+                + "and makes it again once the log has another entry", hints: [rotation])
     }
 
     /// The failure to read a content of a record that is not sent yet: the home has lost or altered a piece of it.

@@ -41,6 +41,12 @@ public protocol ByteSink {
     mutating func write(_ bytes: Span<UInt8>) async throws(TresorError)
 }
 
+/// A sink that shows nothing of what it takes until its owner says so, as a file without a name does.
+///
+/// It takes bytes that are proved with the last one alone. Say so only after the call that filled it returned; if that
+/// throws, discard all of it.
+public protocol DraftSink: ByteSink {}
+
 /// A sealed file that several tasks can read at any place.
 public protocol SealedSource: Sendable {
     /// The size in bytes.
@@ -109,7 +115,7 @@ package struct MemorySource: ContentSource, SealedSource {
 }
 
 /// A sink that keeps the bytes in memory.
-package struct MemorySink: ByteSink, Sendable {
+package struct MemorySink: DraftSink, Sendable {
     /// The bytes taken so far.
     package private(set) var bytes: [UInt8] = []
 

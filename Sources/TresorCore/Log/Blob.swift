@@ -61,6 +61,15 @@ package final class BlobHash {
         byteCount += UInt64(bytes.count)
     }
 
+    /// Returns the name of the bytes so far. More may come.
+    package func soFar() throws(TresorError) -> Blob {
+        guard let hash = hash.take() else { throw .usage(.outOfOrder) }
+        let copy = BLAKE2b(copying: hash)
+        self.hash = consume hash
+        guard let digest = Hash256(try copy.finalize()) else { throw .failed(.library) }
+        return Blob(hash: digest, size: byteCount)
+    }
+
     /// Returns the name of all bytes. To be called once.
     package func finish() throws(TresorError) -> Blob {
         guard let hash = hash.take() else { throw .usage(.outOfOrder) }

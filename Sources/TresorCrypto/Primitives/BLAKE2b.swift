@@ -40,6 +40,15 @@ import Clibsodium
         self.outputCount = outputCount
     }
 
+    /// Goes on from where another hash is, which goes on too.
+    package init(copying other: borrowing BLAKE2b) {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: crypto_generichash_statebytes(), alignment: 64)
+        unsafe memory.copyMemory(from: other.memory, byteCount: crypto_generichash_statebytes())
+        unsafe self.memory = memory
+        unsafe state = OpaquePointer(memory)
+        outputCount = other.outputCount
+    }
+
     deinit {
         unsafe sodium_memzero(memory, crypto_generichash_statebytes())
         unsafe memory.deallocate()

@@ -9,7 +9,7 @@ public import TresorCrypto
 /// The bytes go to a temporary file in the same directory. ``commit()`` makes them durable and renames the file to its
 /// path; until then, an existing file there is unchanged. The temporary is removed when the sink is released without a
 /// commit, and that of a process that was killed when the next sink opens in the directory.
-public final class FileSink: ByteSink, Sendable {
+public final class FileSink: DraftSink, Sendable {
     /// The file until it is committed.
     private let file: Mutex<AtomicFile?>
 

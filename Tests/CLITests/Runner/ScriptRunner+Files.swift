@@ -112,8 +112,15 @@ extension ScriptRunner {
         }
     }
 
+    /// The place of a file. A last component `*END` is the one name there that ends so: a home gives its files names that
+    /// no script knows.
     func file(_ name: String) -> URL {
-        name.hasPrefix("/") ? URL(fileURLWithPath: name) : work.appendingPathComponent(name)
+        let url = name.hasPrefix("/") ? URL(fileURLWithPath: name) : work.appendingPathComponent(name)
+        guard url.lastPathComponent.hasPrefix("*") else { return url }
+        let (folder, end) = (url.deletingLastPathComponent(), url.lastPathComponent.dropFirst())
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        let found = names.filter { $0.hasSuffix(end) }
+        return found.count == 1 ? folder.appendingPathComponent(found[0]) : url
     }
 
     func existing(_ name: String) throws -> URL {

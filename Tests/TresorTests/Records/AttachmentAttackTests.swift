@@ -151,7 +151,7 @@ import TresorTesting
             #expect(try await device.sync().isComplete)
             let version = try #require(try await device.versions(of: "scan").first { $0.revision == entry.sequence })
             var sink = MemorySink()
-            let error = await failure { try await device.read(version, to: &sink) }
+            let error = await failure { try await device.attachments.read(version, to: &sink) }
             #expect(error == (lies.contains(lie) ? .altered : nil))
         }
     }

@@ -280,7 +280,7 @@ import TresorTesting
         #expect(outbox.unneeded(at: 605).count == 2046)
         for number in 1...1023 { outbox[HeldNumber(UInt16(number), mark: 7)] = .content(byteCount: 70_000) }
         outbox.forget(HeldNumber(2000, mark: 7))
-        #expect(throws: TresorError.usage(.contentTooLong)) { try taken([true]) }
+        #expect(throws: TresorError.usage(.tooManyContents)) { try taken([true]) }
         #expect(try taken([false]) == [2000])
     }
 
@@ -291,7 +291,7 @@ import TresorTesting
         let last = HeldContent(number: try outbox.reserve(isContent: true, at: 5, mark: 7), byteCount: 70_000)
         let other = HeldContent(number: try outbox.reserve(isContent: true, at: 5, mark: 7), byteCount: 70_000)
         try outbox.finish(last)
-        #expect(throws: TresorError.usage(.contentTooLong)) { try outbox.finish(other) }
+        #expect(throws: TresorError.usage(.tooManyContents)) { try outbox.finish(other) }
         #expect(outbox.content(1024) == nil && outbox.content(1023) == last)
     }
 
@@ -299,7 +299,7 @@ import TresorTesting
     @Test func aLockedSessionGoesNoFurther() async throws {
         let scene = try await Scene()
         var source = LockingSource(Self.content, scene.anna.identity)
-        #expect(await failure { _ = try await scene.records.hold(&source) } == .usage(.locked))
+        #expect(await failure { _ = try await scene.records.attachments.hold(&source) } == .usage(.locked))
         #expect(scene.pieces() == [1: 1])
     }
 }

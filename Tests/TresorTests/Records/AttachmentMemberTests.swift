@@ -124,7 +124,7 @@ import TresorTesting
         let failing = scene.device(scene.home, over: scene.refusing("append"))
         #expect(try await failing.sync().held == .store(.unreachable))
         var source = MemorySource(Self.large)
-        let held = try await scene.records.hold(&source)
+        let held = try await scene.records.attachments.hold(&source)
         #expect(scene.pieces().count == 3)
         let deletion = Deletion(session: scene.anna)
         try await deletion.perform(try await deletion.plan(scene.tresor))

@@ -77,6 +77,24 @@ struct AttachmentScene {
         return commit.blobs
     }
 
+    /// Commits items and attachments, as a writer does who keeps no rule but those of the log.
+    func commit(_ items: [Item], naming attachments: [Blob], pack other: Blob? = nil, by author: Session) async throws {
+        let now = try await state()
+        let keys = try await author.keyRing.keys(of: now.epoch, in: now)
+        let time = world.clock.now
+        let bytes = try Pack.sealPack(items, with: keys, at: now, by: author.identity, time: time).bytes
+        let pack = try Blob(of: bytes)
+        let body = EntryBody.commit(CommitBody(epoch: now.epoch, blobs: [other ?? pack] + attachments))
+        let entry = try Entry(
+            tresor: tresor, sequence: now.head.sequence + 1, previous: now.head.hash, author: author.identity,
+            time: time, body: body)
+        let change = LogChange(
+            tresor: tresor, sequence: entry.sequence, previous: try await log(tresor, in: store).last,
+            entry: entry.bytes, blobs: [StoredBlob(hash: pack.hash, size: pack.size, bytes: bytes)])
+        let outcome = try await store.append(change)
+        #expect(outcome == .done)
+    }
+
     /// The numbers under which a home holds pieces beside its outbox, each with the number of its pieces.
     func pieces(_ home: MemoryHome? = nil) -> [UInt16: Int] {
         var pieces: [UInt16: Int] = [:]

@@ -125,16 +125,18 @@ import TresorTesting
             await failure { try await scene.records.change(changes) }
         }
         let many = (0..<1024).map { RecordChange.put("scan/\($0)", Self.large) }
-        #expect(await refused(many) == .usage(.contentTooLong))
+        #expect(await refused(many) == .usage(.tooManyContents))
         #expect(await refused([.put("a", Self.large), .put("a", Self.large)]) == .usage(.namedTwice))
         #expect(await refused([.put("tresor/a", Self.large)]) == .usage(.nameCharacters))
         #expect(await refused([.put("a", Self.large, type: "tresor/pack")]) == .usage(.nameCharacters))
         #expect(await refused([.put("a", Self.large), .delete("b")]) == .notFound)
         #expect(scene.home.contents == before)
-        #expect(await failure { try Records.checkHeld([1 << 39]) } == nil)
-        #expect(await failure { try Records.checkHeld([1 << 38, (1 << 38) + 1]) } == .usage(.contentTooLong))
-        #expect(await failure { try Records.checkHeld([.max, 1]) } == .usage(.contentTooLong))
-        #expect(await failure { try Records.checkHeld([UInt64](repeating: 1, count: 1023)) } == nil)
+        #expect(await failure { try Attachments.checkHeld([1 << 39]) } == nil)
+        #expect(await failure { try Attachments.checkHeld([1 << 38, (1 << 38) + 1]) } == .usage(.contentTooLong))
+        #expect(await failure { try Attachments.checkHeld([.max, 1]) } == .usage(.contentTooLong))
+        #expect(await failure { try Attachments.checkHeld([UInt64](repeating: 1, count: 1023)) } == nil)
+        let tooMany = [UInt64](repeating: 1, count: 1024)
+        #expect(await failure { try Attachments.checkHeld(tooMany) } == .usage(.tooManyContents))
     }
 
     @Test func aReaderTakesNothingIntoTheHome() async throws {
@@ -152,14 +154,14 @@ import TresorTesting
     @Test func aSourceThatFailsLeavesNothing() async throws {
         let scene = try await Scene()
         var source = FailingSource(after: 1_100_000)
-        #expect(await failure { _ = try await scene.records.hold(&source) } == .failed(.inputOutput))
+        #expect(await failure { _ = try await scene.records.attachments.hold(&source) } == .failed(.inputOutput))
         #expect(scene.isClean())
         let records = scene.records
         let task = Task { () async -> TresorError? in
             await failure {
                 withUnsafeCurrentTask { $0?.cancel() }
                 var source = MemorySource(Self.large)
-                _ = try await records.hold(&source)
+                _ = try await records.attachments.hold(&source)
             }
         }
         #expect(await task.value == .cancelled)
@@ -170,7 +172,7 @@ import TresorTesting
     @Test func whatIsBeingWrittenIsLeftAlone() async throws {
         let scene = try await Scene()
         var source = MemorySource(Self.large)
-        let held = try await scene.records.hold(&source)
+        let held = try await scene.records.attachments.hold(&source)
         _ = try await scene.device(scene.home).sync()
         #expect(scene.pieces().count == 1)
         scene.world.clock.advance(by: Held.patience - 1)
@@ -184,7 +186,7 @@ import TresorTesting
         // A clock that ran ahead when it began keeps nothing.
         scene.world.clock.advance(by: 86_400)
         var another = MemorySource(Self.large)
-        _ = try await scene.records.hold(&another)
+        _ = try await scene.records.attachments.hold(&another)
         #expect(scene.pieces().count == 1)
         scene.world.clock.now -= 86_400
         _ = try await scene.records.sync()
@@ -195,9 +197,9 @@ import TresorTesting
     @Test func aContentWaitsForThoseBesideIt() async throws {
         let scene = try await Scene()
         var first = MemorySource(Self.large)
-        let one = try await scene.records.hold(&first)
+        let one = try await scene.records.attachments.hold(&first)
         var slow = SlowSource(Scene.content(3 << 20, 5), scene.world.clock, seconds: 250)
-        let two = try await scene.records.hold(&slow, besides: [one])
+        let two = try await scene.records.attachments.hold(&slow, besides: [one])
         _ = try await scene.device(scene.home).sync()
         try await scene.records.change([.put("one", one, type: ""), .put("two", two, type: "")])
         #expect(try await scene.records.sync().sentCount == 2)

@@ -286,4 +286,6 @@ extension Mutation {
     package static let everyStore = Mutation(rawValue: "everyStore")
     /// That a home reads by volumes of its person before those of another owner.
     package static let ownVolumes = Mutation(rawValue: "ownVolumes")
+    /// That a blob is read once, however many items name it.
+    package static let readOnce = Mutation(rawValue: "readOnce")
 }

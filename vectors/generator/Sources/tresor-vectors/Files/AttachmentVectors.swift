@@ -112,6 +112,17 @@ struct AttachmentVectors: TestWriter {
         invalid(
             "the magic tresorF2", "WrongMagic", "unsupported", base: base,
             in: ["entry": Self.commit(scene, another), "attachment": another])
+        let pack = scene.sealed(ItemWriter.pack([Self.item])).bytes
+        for (comment, flag, size) in [
+            ("a byte more", "Truncated", good.count + 1), ("a byte less", "TrailingData", good.count - 1),
+        ] {
+            invalid(
+                "the right hash, and \(comment) as its size", flag, "altered", base: base,
+                in: ["entry": scene.commit(pack, [Body.blob(good, count: size)])])
+        }
+        invalid(
+            "at a place that the commit does not have", "SwappedRecord", "altered", base: base,
+            in: ["item": ItemWriter("scan", .attachment(2, type: "image/png")).bytes])
         let place = Values(input(scene, good, item: Self.item).pairs.filter { $0.0 != "keys" })
         invalid("without the key", "WrongKey", "no_access", in: place)
         invalid(

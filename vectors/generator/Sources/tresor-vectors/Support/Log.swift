@@ -107,8 +107,10 @@ enum Body {
         (BodyType.checkpoint, join(u64(upto), u64(epoch), u16(volumes.count), join(volumes)))
     }
 
-    /// `Blob` of SPEC §9.2.
-    static func blob(_ bytes: Bytes) -> Bytes { hash("tresor/v1/blob-hash", bytes) + u64(UInt64(bytes.count)) }
+    /// `Blob` of SPEC §9.2; with another size than that of the bytes.
+    static func blob(_ bytes: Bytes, count: Int? = nil) -> Bytes {
+        hash("tresor/v1/blob-hash", bytes) + u64(UInt64(count ?? bytes.count))
+    }
 
     private static func users(_ users: [Bytes]) -> Bytes { join(u16(users.count), join(users.map { join([1], $0) })) }
 }

@@ -147,6 +147,43 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A245_aCheckReadsABlobAgainForEachItem() async throws {
+            let scene = try await Scene()
+            let mine = scene.anna.records(in: scene.tresor)
+            try await mine.put("scan", [UInt8](repeating: 1, count: 70_000))
+            _ = try await mine.sync()
+            let state = try await scene.state
+            let commits = try await CommitReader(client: scene.anna.client).commits(of: state, from: 0)
+            guard case .commit(let commit)? = try commits.last?.body else { throw TresorError.failed(.other) }
+            let keys = try await scene.keys(state.epoch)
+            let blob = commit.blobs[1]
+            var items: [Item] = []
+            for place in UInt16(1)...20 {
+                items.append(
+                    Item(
+                        record: try Name(typed: "copy \(100 + place)"), replaces: [], time: 5,
+                        content: .attachment(blob: place, type: .empty)))
+            }
+            let pack = try Pack.sealPack(items, with: keys, at: state, by: scene.bob.identity, time: 5).bytes
+            let named = try Blob(of: pack)
+            let blobs = [named] + [Blob](repeating: blob, count: items.count)
+            try await scene.append(
+                .commit(CommitBody(epoch: state.epoch, blobs: blobs)), by: scene.bob,
+                blobs: [StoredBlob(hash: named.hash, size: named.size, bytes: pack)])
+            let reads = Mutex(0)
+            scene.store.showParts { hash, _, bytes in
+                if hash == blob.hash { reads.withLock { $0 += 1 } }
+                return bytes
+            }
+            await RealAttackTests.expectReal(nil, without: .readOnce, isLate: true) {
+                let seen = scene.fresh(scene.house).records(in: scene.tresor)
+                _ = try await seen.sync()
+                reads.withLock { $0 = 0 }
+                _ = try await seen.check()
+                return reads.withLock { $0 } > 20
+            }
+        }
+
         @Test func A145_aLateAppendMakesAChangeTwice() async throws {
             await RealAttackTests.expectReal(nil, without: .frozenCommit, isLate: true) {
                 let scene = try await Scene()

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+import TresorRecords
+
+/// An INPUT of put: the whole of a small one, and of a large one the beginning.
+struct PutContent {
+    private enum Place {
+        /// All of it was read.
+        case memory([UInt8])
+        /// A file, which is opened again when it is read: a command may have more INPUTs than it may have files open.
+        case file(InputFile.Look)
+        /// A pipe or standard input, of which the beginning was read.
+        case stream(InputFile, start: [UInt8])
+    }
+
+    /// Up to here a content is a part of the commit.
+    private static let smallByteCount = 65_536
+
+    /// The name of the record.
+    let name: String
+    /// The content type.
+    let type: String
+    private let place: Place
+
+    /// Whether it becomes an attachment.
+    var isLarge: Bool { if case .memory = place { false } else { true } }
+
+    /// The change that it makes; of a large one without the content.
+    var planned: RecordChange {
+        guard case .memory(let bytes) = place else { return .put(name, [], type: type) }
+        return .put(name, bytes, type: type)
+    }
+
+    /// Opens a large one, to be read from its beginning.
+    ///
+    /// - Returns: the INPUT, and what was read of it before.
+    /// - Throws: 11 for a file that is another one by now; the failure to open it.
+    func opened() throws(CommandFailure) -> (input: InputFile, start: [UInt8]) {
+        switch place {
+        case .memory: throw CommandFailure(.failed(.other))
+        case .file(let look): return (try InputFile(look), [])
+        case .stream(let input, let start): return (input, start)
+        }
+    }
+
+    /// Looks at each INPUT, and reads the small ones. At most one file of them is open afterwards for each pipe.
+    ///
+    /// - Throws: 64 for INPUTs that are too large, or too many large ones, for one commit, and for nothing from a pipe.
+    static func read(
+        _ paths: [String], _ command: PutCommand, _ workplace: CommandContext
+    ) throws -> [PutContent] {
+        var (contents, sizes, byteCount): ([PutContent], [UInt64], Int) = ([], [], 0)
+        for path in paths.isEmpty ? [nil] : paths.map({ Optional($0) }) {
+            if let path, path != "-" { try workplace.invocation.refuseSealing(path) }
+            let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
+            let start = try input.start(smallByteCount + 1)
+            try input.refuseNothing(start, allowed: command.allowEmpty)
+            guard let name = command.name ?? input.lastComponent else {
+                throw CommandFailure.usage("standard input has no name", hints: ["tresor … --as NAME"])
+            }
+            let place: Place
+            if start.count > smallByteCount {
+                sizes.append(UInt64(input.byteCount ?? 0))
+                place = input.look.map { .file($0) } ?? .stream(input, start: start)
+            } else {
+                byteCount += start.count
+                if try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
+                place = .memory(start)
+            }
+            try check(sizes, byteCount)
+            let isJSON = name.hasSuffix(".json")
+            contents.append(
+                PutContent(
+                    name: name, type: command.type ?? (isJSON ? "application/json" : "application/octet-stream"),
+                    place: place))
+        }
+        return contents
+    }
+
+    /// Refuses what no commit takes, before more is read.
+    private static func check(_ sizes: [UInt64], _ byteCount: Int) throws(CommandFailure) {
+        do throws(TresorError) {
+            guard byteCount <= Pack.maximumByteCount else { throw .usage(.contentTooLong) }
+            try Attachments.checkHeld(sizes)
+        } catch {
+            throw CommandFailure(
+                of: error,
+                error == .usage(.tooManyContents)
+                    ? "one commit takes at most 1023 INPUTs of more than 64 KiB"
+                    : "the INPUTs are too large for one commit")
+        }
+    }
+}
