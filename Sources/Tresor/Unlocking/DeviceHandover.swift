@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 package import TresorCore
 package import TresorCrypto
 
@@ -32,7 +33,7 @@ package final class DeviceHandover: Sendable {
     private let session: Session
     private let wait: DeviceWait
     private let key: DeviceKey
-    private let lock: SlotLock
+    private let lock: Mutex<HeldSlotLock?>
     /// The code to be shown, 19 bytes.
     package let code: SecretBytes
     /// The locator of the mailbox.
@@ -49,7 +50,7 @@ package final class DeviceHandover: Sendable {
         self.session = session
         self.wait = wait
         self.key = key
-        self.lock = lock
+        self.lock = Mutex(HeldSlotLock(lock))
         self.code = code
         self.locator = locator
         self.until = until
@@ -140,7 +141,11 @@ package final class DeviceHandover: Sendable {
         } catch {
             // The journal names the mailbox.
         }
+        lock.withLock { $0 = nil }
     }
+
+    /// Deletes the mailbox alone, for a program that is leaving: the cleanup journal still names it.
+    @concurrent package func abandon() async { try? await client.store.deleteKitCopy(locator: locator) }
 
     /// The letters in the mailbox; `nil` where there is no mailbox.
     private func letters() async throws(TresorError) -> DeviceMailbox.Letters? {
@@ -190,4 +195,11 @@ package final class DeviceHandover: Sendable {
         }
         return bytes
     }
+}
+
+/// The slot lock, for as long as the value is held.
+private final class HeldSlotLock: Sendable {
+    private let lock: SlotLock
+
+    init(_ lock: consuming SlotLock) { self.lock = lock }
 }

@@ -9,24 +9,34 @@ import TresorStore
 struct RecoverCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "recover", group: .you, abstract: "Restore your identity with the 24 words, or make a new kit.",
+            name: "recover", group: .you,
+            abstract: "Restore your identity with the 24 words or from another machine, or make a new kit.",
             usage: """
                 tresor recover [--kit FILE] [--argon2id MIB,PASSES]
+                tresor recover --from-device [--argon2id MIB,PASSES]
                 tresor recover --new-kit [--kit FILE]
                 """,
             discussion: """
                 In an empty home, for example of a second machine, the identity comes from the store, which has a copy \
                 that only the kit opens: name it, or a copy of its file, with --store. That home starts with no \
-                verified people and no pinned heads. --new-kit makes new words; the old ones become invalid.
+                verified people and no pinned heads. --from-device takes the identity from a machine that has it, with \
+                verified people and pinned heads: run tresor device add there, and type the code that it shows. \
+                --new-kit makes new words; the old ones become invalid.
                 """,
-            classes: [.identity, .store, .write],
-            examples: ["tresor recover", "tresor recover --kit kit.txt", "tresor recover --new-kit"])
+            classes: [.identity, .store, .write], further: [.waiting],
+            examples: [
+                "tresor recover", "tresor recover --kit kit.txt", "tresor recover --from-device",
+                "tresor recover --new-kit",
+            ])
     }
 
     @Option(
         help: ArgumentHelp("Read the words from FILE, or with --new-kit write them to it.", valueName: "FILE"),
         completion: .file())
     var kit: String?
+
+    @Flag(help: "Take the identity from a machine that runs tresor device add.")
+    var fromDevice = false
 
     @Flag(help: "Make a new kit.")
     var newKit = false
@@ -38,7 +48,11 @@ struct RecoverCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
+        guard !fromDevice || (kit == nil && !newKit) else {
+            throw CommandFailure.usage("--from-device goes with neither --kit nor --new-kit")
+        }
         let workplace = try await CommandContext.open(options, identifying: newKit)
+        if fromDevice { return try await takeFromDevice(workplace) }
         if newKit { try await makeKit(workplace) } else { try await recover(workplace) }
     }
 
@@ -90,8 +104,7 @@ struct RecoverCommand: SurfaceCommand {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw Self.opensNothing(isHomeEmpty: (try? workplace.client.identityFileBlocking()) == nil)
         }
-        let places = workplace.invocation.places
-        if options.store != nil, FileIdentity(path: places.storeNote) == nil { try places.noteStore() }
+        try noteStore(workplace)
         if recovered.isFromStore {
             if isNew {
                 workplace.output.say(
@@ -99,11 +112,28 @@ struct RecoverCommand: SurfaceCommand {
             }
             workplace.output.say("trusted devices are removed")
         }
-        let chain = recovered.session.identity.chain
+        try announce(recovered.session, workplace)
+    }
+
+    private func takeFromDevice(_ workplace: CommandContext) async throws {
+        let cost = try argon2id?.cost() ?? .standard
+        let session = try await RecoveryFromDevice(workplace: workplace, new: new, cost: cost).run()
+        try noteStore(workplace)
+        try announce(session, workplace)
+    }
+
+    /// Notes the store that was named, for the commands after this one.
+    private func noteStore(_ workplace: CommandContext) throws {
+        let places = workplace.invocation.places
+        if options.store != nil, FileIdentity(path: places.storeNote) == nil { try places.noteStore() }
+    }
+
+    private func announce(_ session: Session, _ workplace: CommandContext) throws {
+        let chain = session.identity.chain
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) is restored, generation \(chain.newest.generation)")
         if !options.json { try workplace.output.line(try chain.number().grouped) }
-        try report(recovered.session, "password", workplace)
+        try report(session, "password", workplace)
     }
 
     /// Says what a kit needs, and tells an older kit from one without its store.

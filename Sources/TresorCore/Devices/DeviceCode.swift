@@ -18,12 +18,21 @@ package struct DeviceCode: ~Copyable, Sendable {
     /// The most bytes that are read as a code: blanks and hyphens included.
     private static let maximumTypedByteCount = 1024
 
-    private let bytes: SecretBytes
+    /// The 10 bytes.
+    package let bytes: SecretBytes
 
     /// Draws a code.
     ///
     /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
     package init() throws(TresorError) { bytes = try SecretBytes(randomCount: Self.byteCount) }
+
+    /// Takes over the bytes of a code.
+    ///
+    /// - Throws: ``TresorError/altered`` unless there are exactly 10.
+    package init(_ bytes: consuming SecretBytes) throws(TresorError) {
+        guard bytes.count == Self.byteCount else { throw .altered }
+        self.bytes = bytes
+    }
 
     /// Reads a typed code: 16 digits in either case, `i` and `l` as `1`, `o` as `0`. Blanks and hyphens do not count.
     ///
@@ -76,7 +85,7 @@ package struct DeviceCode: ~Copyable, Sendable {
         try hash.updatePrefixed(.deviceCode)
         try hash.update(bytes.span)
         try hash.finalize(into: key)
-        return DeviceKey(try SecretKey(key))
+        return DeviceKey(try SecretKey<DeviceCodeUse>(key))
     }
 }
 
