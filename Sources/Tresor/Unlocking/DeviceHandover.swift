@@ -27,7 +27,7 @@ package struct DeviceWait: Sendable {
 
 /// The machine that has the identity, while it gives it to another one of the same person (SPEC §8.6).
 ///
-/// It holds the slot lock: nobody changes the key slots meanwhile. The cleanup journal names the mailbox, so that the next
+/// It holds the slot lock: nobody else changes the key slots while it works. The cleanup journal names the mailbox, so that the next
 /// command deletes it if this one is killed.
 package final class DeviceHandover: Sendable {
     private let session: Session

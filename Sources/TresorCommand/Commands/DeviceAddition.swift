@@ -33,7 +33,7 @@ struct DeviceAddition {
         try report(try outcome.get(), session, workplace)
     }
 
-    /// Shows the code, and answers whoever has typed it, after a yes.
+    /// Shows the code, and answers the machine on which it was typed, after a yes.
     ///
     /// - Returns: whether the other machine took the answer in time.
     private func give(
