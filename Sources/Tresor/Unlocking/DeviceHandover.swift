@@ -144,8 +144,19 @@ package final class DeviceHandover: Sendable {
         lock.withLock { $0 = nil }
     }
 
-    /// Deletes the mailbox alone, for a program that is leaving: the cleanup journal still names it.
-    @concurrent package func abandon() async { try? await client.store.deleteKitCopy(locator: locator) }
+    /// Deletes the mailbox for a program that is leaving. What the store does not delete stays in the cleanup journal.
+    ///
+    /// - Parameter home: the home, to be written although the program is leaving.
+    @concurrent package func abandon(in home: any Home) async {
+        do throws(TresorError) {
+            try await client.store.deleteKitCopy(locator: locator)
+            var noted = CleanupJournal()
+            noted.kits = [CleanupJournal.Kit(user: session.user, locator: locator)]
+            try Client(home: home, store: client.store, clock: client.clock).cleanup.unnote(noted)
+        } catch {
+            // The journal names the mailbox.
+        }
+    }
 
     /// The letters in the mailbox; `nil` where there is no mailbox.
     private func letters() async throws(TresorError) -> DeviceMailbox.Letters? {

@@ -4,6 +4,7 @@ import Dispatch
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// Giving the identity of this home to another machine, on which its person types a code (SPEC §8.6).
 struct DeviceAddition {
@@ -25,7 +26,9 @@ struct DeviceAddition {
         } catch {
             throw Self.failure(of: error)
         }
-        let token = Interrupts.onInterrupt { Self.abandon(handover) }
+        let token = Interrupts.onInterrupt { [places = workplace.invocation.places] in
+            Self.abandon(handover, DirectoryHome(data: places.data, state: places.state))
+        }
         let outcome: Result<Bool, any Error>
         do { outcome = .success(try await give(handover, at: terminal, workplace)) } catch { outcome = .failure(error) }
         Interrupts.cancel(token)
@@ -95,10 +98,10 @@ struct DeviceAddition {
     }
 
     /// Deletes the mailbox while the process leaves. What the store does not do in time, the next command does.
-    private static func abandon(_ handover: DeviceHandover) {
+    private static func abandon(_ handover: DeviceHandover, _ home: DirectoryHome) {
         let done = DispatchSemaphore(value: 0)
         Task.detached {
-            await handover.abandon()
+            await handover.abandon(in: home)
             done.signal()
         }
         _ = done.wait(timeout: .now() + .seconds(farewell))

@@ -10,7 +10,7 @@ struct RecoverCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "recover", group: .you,
-            abstract: "Restore your identity with the 24 words or from another machine, or make a new kit.",
+            abstract: "Restore your identity from the 24 words or another machine, or make a new kit.",
             usage: """
                 tresor recover [--kit FILE] [--argon2id MIB,PASSES]
                 tresor recover --from-device [--argon2id MIB,PASSES]

@@ -122,6 +122,13 @@ import TresorCrypto
         #expect(scene.anna.home[.cleanupJournal] == nil)
     }
 
+    @Test func aProgramThatLeavesLeavesNothing() async throws {
+        let handover = try await scene.open()
+        await handover.abandon(in: scene.anna.client.home)
+        #expect(try await scene.mailbox(handover) == nil)
+        #expect(scene.anna.home[.cleanupJournal] == nil)
+    }
+
     @Test func nobodyChangesKeySlotsMeanwhile() async throws {
         let handover = try await scene.open()
         var wait = SlotWait()
