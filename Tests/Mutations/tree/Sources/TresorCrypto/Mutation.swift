@@ -65,6 +65,14 @@ package enum Mutation: String, CaseIterable, Sendable {
     case serverShare
     /// The form of the copy that a kit opens.
     case kitCopyForm
+    /// The tag of the offer of a new machine.
+    case offerTag
+    /// The tag of the answer to it.
+    case answerTag
+    /// That the first offer in a mailbox stands.
+    case firstOffer
+    /// That an offer is of the time of its code.
+    case timelyOffer
     /// Until when a device opens.
     case deviceExpiry
     /// The dates of one's own entries beside the clock.
