@@ -24,7 +24,8 @@ struct DeviceAddition {
         do throws(TresorError) {
             handover = try await DeviceHandover.open(session, waiting: Surroundings.current.deviceWait)
         } catch {
-            throw Self.failure(of: error)
+            // A service may not have admitted the person yet.
+            throw error == .waiting ? CommandFailure(error) : Self.failure(of: error)
         }
         let token = Interrupts.onInterrupt { [places = workplace.invocation.places] in
             Self.abandon(handover, DirectoryHome(data: places.data, state: places.state))
