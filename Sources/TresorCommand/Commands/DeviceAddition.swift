@@ -24,8 +24,8 @@ struct DeviceAddition {
         do throws(TresorError) {
             handover = try await DeviceHandover.open(session, waiting: Surroundings.current.deviceWait)
         } catch {
-            // A service may not have admitted the person yet.
-            throw error == .waiting ? CommandFailure(error) : Self.failure(of: error)
+            // No machine has come yet: the home or the store is what fails.
+            throw error == .store(.notStored) ? Self.failure(of: error) : CommandFailure(error)
         }
         let token = Interrupts.onInterrupt { [places = workplace.invocation.places] in
             Self.abandon(handover, DirectoryHome(data: places.data, state: places.state))
