@@ -6996,6 +6996,16 @@ class LiveService:
         same(self.wire.ask("kit-copy", [locator]), [b"a newer copy"], "kit copy")
         ask(anna, "delete-kit-copy", locator)
         same(self.wire.ask("kit-copy", [locator]), [b""], "kit copy")
+        offer, other = os.urandom(1266), os.urandom(1266)
+        same(self.wire.ask("put-offer", [locator, offer]), [2], "offer where nothing is")
+        until = int(time.time()) + 600
+        ask(anna, "put-kit-copy", locator, encode_mailbox(until, []))
+        for outcome, letter in (0, offer), (0, offer), (1, other):
+            same(self.wire.ask("put-offer", [locator, letter]), [outcome], "outcome of an offer")
+        same(self.wire.ask("kit-copy", [locator]), [encode_mailbox(until, [offer])], "mailbox")
+        refused("altered", 400, ask, anna, "put-kit-copy", locator, encode_mailbox(until + 600, []))
+        ask(anna, "delete-kit-copy", locator)
+        same(self.wire.ask("put-offer", [locator, offer]), [2], "offer where nothing is any more")
 
     def the_end(self):
         anna, bert, ask = self.anna, self.bert, self.ask

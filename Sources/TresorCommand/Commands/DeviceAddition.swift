@@ -49,6 +49,8 @@ struct DeviceAddition {
                 + "tresor: and type there, within ten minutes: ", secret: handover.code, "\n")
         do {
             let offer = try await handover.offer()
+            // The machine that comes second shows a failure in the place of these words.
+            try terminal.show("tresor: say yes only if the new machine shows: say yes on the other machine\n")
             let question =
                 "a machine has typed the code; give it your identity, and the people and tresors that this home knows?"
             guard try terminal.confirms(question) else {

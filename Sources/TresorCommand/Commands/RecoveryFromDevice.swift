@@ -16,7 +16,7 @@ struct RecoveryFromDevice {
             or: .usage("the code of the other machine is typed at a terminal: this needs one, and no --batch"))
         guard try workplace.client.home.read(.identity) == nil else { throw notEmpty }
         let arrival = try await begin(at: terminal)
-        workplace.output.say("say yes on the other machine")
+        try terminal.show("tresor: say yes on the other machine\n")
         let received: ReceivedIdentity
         do throws(TresorError) { received = try await arrival.answer() } catch { throw failure(of: error) }
         try confirm(received, at: terminal)
