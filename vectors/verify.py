@@ -4994,7 +4994,7 @@ class Run:
 OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names",
            "sealed marks", "sealed piece", "kept state", "keys", "pack", "packs", "attachment", "volume", "volumes", "pk", "device half", "store half", "tresor", "A",
            "sig", "object", "server", "session", "signer", "authorization", "body", "statement", "element", "blinded", "evaluated",
-           "server key", "first message", "record", "answer", "last message"}
+           "server key", "first message", "record", "answer", "last message", "offer"}
 SLOW = {"accumulate", "foldCrowd"}
 
 

@@ -138,7 +138,8 @@ struct DeviceVectors: TestWriter {
             info = prefixed(ascii("tresor/v1/device-wrap")) + (faults.info ?? offer.bytes)
             wrapping = HPKEWrapping(kemPublicKey(seed: offer.seed), info: info, plaintext: plaintext, eseed: eseed)
             let untagged = join(preamble(faults.magic), wrapping.enc, prefixed(wrapping.ciphertext))
-            bytes = untagged + derive(DeviceVectors.key(offer.code), faults.label, (faults.tagged ?? offer.bytes) + untagged)
+            let tagged = (faults.tagged ?? offer.bytes) + untagged
+            bytes = untagged + derive(DeviceVectors.key(offer.code), faults.label, tagged)
         }
     }
 
