@@ -199,7 +199,8 @@ def opaque32(x): return u32(len(x)) + x
 
 
 MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"B1", b"D1", b"K1", b"Y1", b"O1", b"S2", b"N1", b"Z1",
-                               b"T1", b"X1", b"Q1", b"U1", b"x1", b"n1", b"a1", b"R1", b"G1")]
+                               b"T1", b"X1", b"Q1", b"U1", b"x1", b"n1", b"a1", b"R1", b"G1", b"b1", b"d1", b"w1",
+                               b"i1")]
 
 
 # 4.2 Armour
@@ -1406,6 +1407,88 @@ def seal_marks(identity, marks):
 def seal_names(identity, names):
     plaintext = b"".join(tresor + opaque16(name) for tresor, name in names)
     return tc1_seal(identity.keys[-1].home_key, "tresor/v1/names-seal", identity.user, plaintext)
+
+
+
+# 8.6 A second machine
+
+def read_code(typed):
+    require(len(typed) <= 1024, "not_found")
+    digits = typed.decode("latin-1").translate(dict.fromkeys(map(ord, " \t\r\n-")))
+    require(len(digits) == 16, "not_found")
+    value = 0
+    for digit in read_id(digits):
+        value = value << 5 | ALPHABET.index(digit)
+    return value.to_bytes(10, "big")
+
+
+def show_code(code):
+    return "-".join(id_text(code)[j:j + 4] for j in range(0, 16, 4))
+
+
+def code_key(code): return H("tresor/v1/device-code", code)
+def code_locator(K): return derive(K, "tresor/v1/device-locator")
+def offer_tag(K, fields): return derive(K, "tresor/v1/device-tag", fields)
+def answer_tag(K, offer, fields): return derive(K, "tresor/v1/device-answer", offer + fields)
+
+
+def read_offer(K, data):
+    require(len(data) == 1266)
+    require(equal(offer_tag(K, data[:-32]), data[-32:]), "unverified")
+    reader = Reader(data[:-32])
+    reader.preamble(b"tresord1")
+    kem_key = reader.take(1216)
+    check_kem_key(kem_key)
+    until = reader.time()
+    reader.end()
+    return kem_key, until
+
+
+SHORTEST_ANSWER, LONGEST_ANSWER = 1694, 1048576 - 1289
+
+
+def open_answer(K, offer, seed, data, trace=None):
+    require(SHORTEST_ANSWER <= len(data) <= LONGEST_ANSWER)
+    require(equal(answer_tag(K, offer, data[:-32]), data[-32:]), "unverified")
+    reader = Reader(data[:-32])
+    reader.preamble(b"tresorw1")
+    enc, ct = reader.take(1120), reader.opaque32(0, LONGEST_ANSWER)
+    reader.end()
+    info = LP(b"tresor/v1/device-wrap") + offer
+    plaintext = hpke_unwrap(seed, info, enc, ct)
+    note(trace, info=info, enc=enc, ct=ct, plaintext=plaintext)
+    return read_bundle(plaintext)
+
+
+def read_bundle(data):
+    reader = Reader(data)
+    seed = reader.take(32)
+    reader.preamble(b"tresori1")
+    encoded = reader.opaque32(1, 1048576)
+    file = read_identity_file(encoded)
+    require([slot.kind for slot in file.slots] in ([KIT], [PASSWORD]))
+    store = reader.opaque16(0, 4096)
+    objects = [reader.opaque32(0, LONGEST_ANSWER) for _ in range(5)]
+    require(len(data) == padded_size(reader.at) and not any(reader.take(reader.left())))
+    keys = open_previous(file.chain, seed, file.previous)
+    require(equal(identity_tag(keys[-1], file.before_tag), file.tag))
+    return Identity(file.chain, keys), encoded, store, objects
+
+
+def read_mailbox(data):
+    reader = Reader(data)
+    reader.preamble(b"tresorb1")
+    until, state = reader.time(), reader.u8()
+    require(state <= 2)
+    letters = [reader.take(1266)] if state else []
+    if state == 2:
+        letters.append(reader.opaque32(SHORTEST_ANSWER, LONGEST_ANSWER))
+    reader.end()
+    return until, letters
+
+
+def encode_mailbox(until, letters):
+    return preamble(b"tresorb1") + u64(until) + u8(len(letters)) + b"".join(letters[:1]) + b"".join(opaque32(x) for x in letters[1:])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -2968,6 +3051,8 @@ REGISTRY = {
         ("home-key", "derive", 32), ("names-seal", "seal", None), ("marks-seal", "seal", None), ("outbox-seal", "seal", None),
         ("home-cache", "derive", 32), ("state-tag", "derive", 32),
         ("slot-seal", "seal", 104), ("slot-device", "derive", 32), ("kit-slot", "derive", 32), ("kit-locator", "derive", 32),
+        ("device-code", "hash", 32), ("device-locator", "derive", 32), ("device-tag", "derive", 32), ("device-wrap", "wrap", None),
+        ("device-answer", "derive", 32),
         ("tresor-id", "hash", 32), ("entry-hash", "hash", 32), ("entry-signature", "sign", 64), ("name-seal", "seal", 588),
         ("commit-tk", "hash", 32), ("commit-hk", "hash", 32), ("backlink-seal", "seal", None), ("epoch-wrap", "wrap", None),
         ("approval-key", "derive", 32), ("approval-member", "derive", 32), ("approval-seal", "seal", None), ("approval-wrap", "wrap", None),
@@ -3103,7 +3188,8 @@ CHANGES_AT_A_SERVICE = set("put-card append put-wraps put-blob delete-blobs put-
 TARGETS = {
     name.encode(): (name in CHANGES_AT_A_SERVICE, longest) for longest, names in [
         (SHORT, "server card cards users entries wraps tresors news put-server-share server-share delete-server-shares kit-copy "
-                "delete-kit-copy account end-sessions inbox admit invite delete-tresor delete-account blob blobs delete-blobs"),
+                "delete-kit-copy account end-sessions inbox admit invite delete-tresor delete-account blob blobs delete-blobs "
+                "put-offer"),
         (MEDIUM, "put-card put-kit-copy register finish put-blob"), (LONG, "append put-wraps")] for name in names.split()}
 
 
@@ -3249,6 +3335,8 @@ MESSAGES = {
     "KitCopyRequest": ([DIGEST],),
     "KitCopyAnswer": ([COPY_OR_NONE],),
     "DeleteKitCopyRequest": ([DIGEST],),
+    "PutOfferRequest": ([DIGEST, raw(1266)],),
+    "PutOfferAnswer": ([at_most(integer(1), 2)],),
     "RegisterRequest": ([CHAIN, none_or(16), none_or(32)],),
     "RegisterAnswer": ([STATE_FIELD, none_or(32)],),
     "FinishRequest": ([none_or(192), Field(read_login_fields, encode_login), COPY_OR_NONE], finish_is_whole),
@@ -3935,6 +4023,8 @@ def encode_pieces(wanted, data):
         return encode_session(read_session(data))
     if wanted == b"tresorQ1":
         return encode_login(read_login(data))
+    if wanted == b"tresorb1":
+        return encode_mailbox(*read_mailbox(data))
     raise AssertionError("no such object")
 
 
@@ -4180,6 +4270,31 @@ def test_open_with_device(i, trace):
     trace["slot-device"] = trace["slot key"]
     trace_slots(file, trace)
     return opened(identity)
+
+
+@operation("readCode")
+def test_read_code(i, trace):
+    code = read_code(i["typed"])
+    note(trace, K=code_key(code))
+    return {"code": code, "text": show_code(code).encode(), "locator": code_locator(code_key(code))}
+
+
+@operation("readOffer")
+def test_read_offer(i, trace):
+    K = code_key(i["code"])
+    note(trace, K=K, tag=offer_tag(K, i["offer"][:-32]))
+    kem_key, until = read_offer(K, i["offer"])
+    return {"kem key": kem_key, "until": u64(until)}
+
+
+@operation("openAnswer")
+def test_open_answer(i, trace):
+    K = code_key(i["code"])
+    read_offer(K, i["offer"])
+    note(trace, K=K)
+    identity, file, store, objects = open_answer(K, i["offer"], i["seed"], i["answer"], trace)
+    assert encode_identity_file(read_identity_file(file)) == file
+    return {**opened(identity), "file": file, "store": store, "objects": objects}
 
 
 @operation("prepare")
@@ -4880,7 +4995,7 @@ class Run:
 OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names",
            "sealed marks", "sealed piece", "kept state", "keys", "pack", "packs", "attachment", "volume", "volumes", "pk", "device half", "store half", "tresor", "A",
            "sig", "object", "server", "session", "signer", "authorization", "body", "statement", "element", "blinded", "evaluated",
-           "server key", "first message", "record", "answer", "last message"}
+           "server key", "first message", "record", "answer", "last message", "offer"}
 SLOW = {"accumulate", "foldCrowd"}
 
 
@@ -6276,7 +6391,8 @@ ANSWERS = {
     "server": "ServerAnswer", "card": "ChainAnswer", "cards": "ChainsAnswer", "users": "UsersAnswer", "put-card": "OutcomeAnswer",
     "entries": "EntriesAnswer", "append": "OutcomeAnswer", "wraps": "WrapsAnswer", "tresors": "TresorsAnswer", "news": "NewsAnswer",
     "blob": "BlobAnswer", "blobs": "BlobsAnswer",
-    "server-share": "ServerShareAnswer", "kit-copy": "KitCopyAnswer", "register": "RegisterAnswer", "finish": "FinishAnswer",
+    "server-share": "ServerShareAnswer", "kit-copy": "KitCopyAnswer", "put-offer": "PutOfferAnswer",
+    "register": "RegisterAnswer", "finish": "FinishAnswer",
     "account": "AccountAnswer", "inbox": "InboxAnswer"}
 MEDIA_TYPE = "application/vnd.tresor"
 ASKED, COMPLETE, ACTIVE = 1, 2, 3
@@ -6881,6 +6997,16 @@ class LiveService:
         same(self.wire.ask("kit-copy", [locator]), [b"a newer copy"], "kit copy")
         ask(anna, "delete-kit-copy", locator)
         same(self.wire.ask("kit-copy", [locator]), [b""], "kit copy")
+        offer, other = os.urandom(1266), os.urandom(1266)
+        same(self.wire.ask("put-offer", [locator, offer]), [2], "offer where nothing is")
+        until = int(time.time()) + 600
+        ask(anna, "put-kit-copy", locator, encode_mailbox(until, []))
+        for outcome, letter in (0, offer), (0, offer), (1, other):
+            same(self.wire.ask("put-offer", [locator, letter]), [outcome], "outcome of an offer")
+        same(self.wire.ask("kit-copy", [locator]), [encode_mailbox(until, [offer])], "mailbox")
+        refused("altered", 400, ask, anna, "put-kit-copy", locator, encode_mailbox(until + 600, []))
+        ask(anna, "delete-kit-copy", locator)
+        same(self.wire.ask("put-offer", [locator, offer]), [2], "offer where nothing is any more")
 
     def the_end(self):
         anna, bert, ask = self.anna, self.bert, self.ask

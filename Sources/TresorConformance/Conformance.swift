@@ -37,7 +37,9 @@ package enum Conformance {
         case .records: return try KeptPacks(bytes).bytes
         case .outbox: return try Outbox(bytes).bytes
         case .approvalEvidence: return try ApprovalEvidence(bytes).bytes
-        case .evidence, .state, .account, .refusal, .serverKey: throw .unsupported
+        case .deviceMailbox: return try DeviceMailbox(bytes).bytes
+        case .evidence, .state, .account, .refusal, .serverKey, .deviceOffer, .deviceAnswer, .deviceBundle:
+            throw .unsupported
         }
     }
 

@@ -40,8 +40,9 @@ package struct Selftest {
 
     /// The order of the lines, each of which is one file, or one directory of files.
     static let order = [
-        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "approval", "act",
-        "file", "pack", "records", "checkpoint", "accumulated", "labels", "service", "opaque", "scenario", "testkit",
+        "encoding", "text", "tc1", "identity", "slots", "password", "device", "log", "epoch", "wrap", "approval",
+        "act", "file", "pack", "records", "checkpoint", "accumulated", "labels", "service", "opaque", "scenario",
+        "testkit",
     ]
 
     private let directory: String?

@@ -62,6 +62,12 @@ public struct DomainLabel: Hashable, Sendable {
     package static let kitSlot = DomainLabel("tresor/v1/kit-slot")
     package static let kitLocator = DomainLabel("tresor/v1/kit-locator")
 
+    package static let deviceCode = DomainLabel("tresor/v1/device-code")
+    package static let deviceLocator = DomainLabel("tresor/v1/device-locator")
+    package static let deviceTag = DomainLabel("tresor/v1/device-tag")
+    package static let deviceWrap = DomainLabel("tresor/v1/device-wrap")
+    package static let deviceAnswer = DomainLabel("tresor/v1/device-answer")
+
     package static let tresorID = DomainLabel("tresor/v1/tresor-id")
     package static let entryHash = DomainLabel("tresor/v1/entry-hash")
     package static let entrySignature = DomainLabel("tresor/v1/entry-signature")
@@ -105,6 +111,8 @@ public struct DomainLabel: Hashable, Sendable {
         (outboxSeal, .seal),
         (homeCache, .derive), (stateTag, .derive),
         (slotSeal, .seal), (slotDevice, .derive), (kitSlot, .derive), (kitLocator, .derive),
+        (deviceCode, .hash), (deviceLocator, .derive), (deviceTag, .derive), (deviceWrap, .wrap),
+        (deviceAnswer, .derive),
         (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),
         (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap),
         (approvalKey, .derive), (approvalMember, .derive), (approvalSeal, .seal), (approvalWrap, .wrap),

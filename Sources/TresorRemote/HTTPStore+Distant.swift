@@ -46,4 +46,8 @@ extension HTTPStore: DistantStore {
         let answer = try await service.call(NewsRequest(cursor: cursor, seconds: seconds))
         return StoreNews(cursor: answer.cursor, tresors: answer.tresors, more: answer.more)
     }
+
+    package func putOffer(_ offer: [UInt8], at locator: Hash256) async throws(TresorError) -> StoreOutcome? {
+        try await service.call(PutOfferRequest(locator: locator, offer: offer)).outcome
+    }
 }

@@ -36,7 +36,7 @@ import TresorCrypto
                 .compactMap { ($0["in"] as? [String: Any])?["label"] as? String })
         let elsewhere: Set = [
             "tresor/v1/seal", "tresor/v1/derive", "tresor/v1/epoch-wrap", "tresor/v1/approval-wrap",
-            "tresor/v1/approval-release",
+            "tresor/v1/approval-release", "tresor/v1/device-wrap",
         ]
         for (label, _) in DomainLabel.registry where !elsewhere.contains(label.text) {
             #expect(used.contains(Hex.text(Array(label.text.utf8))), "\(label.text)")

@@ -23,8 +23,8 @@ enum Repository {
 
     /// Every vector file with groups.
     static let files = [
-        "encoding", "text", "tc1", "identity", "slots", "password", "log", "epoch", "wrap", "approval", "act", "file",
-        "pack", "records", "checkpoint", "accumulated", "labels", "service", "opaque",
+        "encoding", "text", "tc1", "identity", "slots", "password", "device", "log", "epoch", "wrap", "approval", "act",
+        "file", "pack", "records", "checkpoint", "accumulated", "labels", "service", "opaque",
     ]
 
     /// The histories.

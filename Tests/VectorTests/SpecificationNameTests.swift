@@ -69,7 +69,7 @@ import Testing
         let prose = try Self.specification().prose
         let (functions, types) = (Self.functions(in: sources), Self.types(in: sources))
         let initializers = Self.initializers(prose)
-        #expect(initializers.count == 16)
+        #expect(initializers.count == 21)
         for (function, type) in initializers { #expect(types.contains(type), "\(function)") }
         let boxes = prose.compactMap { $0.prefixMatch(of: /\*\*(\w+)\(/).map { String($0.1) } }
         #expect(boxes.count > 50)

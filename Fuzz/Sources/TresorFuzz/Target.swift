@@ -123,6 +123,7 @@ enum Target: String, CaseIterable {
         if let export = try? TresorExport(bytes) { try same(export.bytes, bytes) }
         if let marks = try? Marks(bytes) { try same(marks.bytes, bytes) }
         if let journal = try? CleanupJournal(bytes) { try same(journal.bytes, bytes) }
+        if let mailbox = try? DeviceMailbox(bytes) { try same(mailbox.bytes, bytes) }
         try names(bytes)
         // The bytes before the tag of a snapshot.
         var decoder = ByteDecoder(bytes)

@@ -148,4 +148,22 @@ extension GuardedStore {
             try await distant.news(since: cursor, seconds: seconds)
         }
     }
+
+    /// Puts the offer of a new machine into a mailbox (SPEC §8.6), in nobody's name.
+    ///
+    /// - Returns: ``StoreOutcome/conflict`` for a mailbox that has another offer; `nil` where there is no mailbox, or its
+    ///   time is over.
+    func putOffer(
+        _ offer: [UInt8], at locator: Hash256, now: UInt64
+    ) async throws(TresorError) -> StoreOutcome? {
+        if let distant = base as? any DistantStore {
+            return try await guarded { () async throws(TresorError) in try await distant.putOffer(offer, at: locator) }
+        }
+        guard let bytes = try await kitCopy(locator: locator) else { return nil }
+        let present = try DeviceMailbox(bytes)
+        guard !present.isOver(at: now) else { return nil }
+        guard let mailbox = present.taking(offer) else { return .conflict }
+        try await putKitCopy(mailbox.bytes, locator: locator)
+        return .done
+    }
 }

@@ -50,6 +50,13 @@ package struct NotedStores: Hashable, Sendable {
         stores[tresor, default: []].insert(store).inserted
     }
 
+    /// Gives a store another name, as another machine of this person calls it.
+    mutating func rename(_ there: StoreName, to here: StoreName) {
+        for (tresor, names) in stores where names.contains(there) {
+            stores[tresor] = names.subtracting([there]).union([here])
+        }
+    }
+
     /// Forgets the stores of a tresor.
     package mutating func forget(_ tresor: TresorID) { stores[tresor] = nil }
 }

@@ -7,22 +7,27 @@ import TresorCore
 struct DeviceCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "device", group: .you, abstract: "List trusted devices, or revoke them.",
+            name: "device", group: .you, abstract: "List trusted devices, revoke them, or add a machine.",
             usage: """
                 tresor device [list]
                 tresor device revoke ID… [--yes]
+                tresor device add
                 """,
             discussion: """
                 Lists the devices that open the identity of this home; each home has a list of its own. This \
                 device is marked with *. A store that keeps a deleted server share can still open the identity, \
-                together with the stolen disk. If both are possible, run tresor rotate --identity.
+                together with the stolen disk. If both are possible, run tresor rotate --identity. \
+                add gives your identity to another machine, with the people that you verified and the heads that this \
+                home has seen. It shows a code, which is typed there within ten minutes: tresor recover --from-device. \
+                Both machines use one store. Changes of records that are not sent stay here.
                 """,
-            classes: [.identity, .store, .write], examples: ["tresor device list", "tresor device revoke k3m9xq"])
+            classes: [.identity, .store, .write], further: [.waiting],
+            examples: ["tresor device list", "tresor device revoke k3m9xq", "tresor device add"])
     }
 
     @Argument(
-        help: ArgumentHelp("list, or revoke and ids of at least 6 characters.", valueName: "ACTION"),
-        completion: .list(["list", "revoke"]))
+        help: ArgumentHelp("list, add, or revoke and ids of at least 6 characters.", valueName: "ACTION"),
+        completion: .list(["list", "revoke", "add"]))
     var words: [String] = []
 
     @OptionGroup var consent: ConsentOption
@@ -38,8 +43,13 @@ struct DeviceCommand: SurfaceCommand {
                 throw CommandFailure.usage("name the devices to revoke", hints: ["tresor device list"])
             }
             try await revoke(Array(words.dropFirst()))
-        case "add": throw CommandFailure(.unsupported, "\"device add\" is a word of a later stage")
-        default: throw CommandFailure.usage("device takes list or revoke", hints: ["tresor help device"])
+        case "add":
+            guard words.count == 1 else { throw CommandFailure.usage("device add takes no ID") }
+            guard !consent.yes else {
+                throw CommandFailure.usage("--yes does not go with device add, which asks when a machine has come")
+            }
+            try await DeviceAddition(options: options).run()
+        default: throw CommandFailure.usage("device takes list, revoke or add", hints: ["tresor help device"])
         }
     }
 

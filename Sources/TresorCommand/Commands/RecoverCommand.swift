@@ -9,19 +9,26 @@ import TresorStore
 struct RecoverCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
-            name: "recover", group: .you, abstract: "Restore your identity with the 24 words, or make a new kit.",
+            name: "recover", group: .you,
+            abstract: "Restore your identity from the 24 words or another machine, or make a new kit.",
             usage: """
                 tresor recover [--from FILE] [--kit FILE] [--argon2id MIB,PASSES]
+                tresor recover --from-device [--argon2id MIB,PASSES]
                 tresor recover --new-kit [--kit FILE]
                 """,
             discussion: """
                 In an empty home, for example of a second machine, the identity comes from the store, which has a copy \
                 that only the kit opens: name it, or a copy of its file, with --store. --from takes that copy from a file \
                 of export --recovery instead, and a store that is missing is made. That home starts with no \
-                verified people and no pinned heads. --new-kit makes new words; the old ones become invalid.
+                verified people and no pinned heads. --from-device takes the identity from a machine that has it, with \
+                verified people and pinned heads: run tresor device add there, and type the code that it shows. \
+                --new-kit makes new words; the old ones become invalid.
                 """,
-            classes: [.identity, .store, .write],
-            examples: ["tresor recover", "tresor recover --kit kit.txt", "tresor recover --new-kit"])
+            classes: [.identity, .store, .write], further: [.waiting],
+            examples: [
+                "tresor recover", "tresor recover --kit kit.txt", "tresor recover --from-device",
+                "tresor recover --new-kit",
+            ])
     }
 
     @Option(
@@ -34,6 +41,9 @@ struct RecoverCommand: SurfaceCommand {
         completion: .file())
     var from: String?
 
+    @Flag(help: "Take the identity from a machine that runs tresor device add.")
+    var fromDevice = false
+
     @Flag(help: "Make a new kit.")
     var newKit = false
 
@@ -44,8 +54,12 @@ struct RecoverCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
+        guard !fromDevice || (kit == nil && from == nil && !newKit) else {
+            throw CommandFailure.usage("--from-device goes with none of --from, --kit and --new-kit")
+        }
         if let from { return try await recover(from: KitCopyFile(path: from)) }
         let workplace = try await CommandContext.open(options, identifying: newKit)
+        if fromDevice { return try await takeFromDevice(workplace) }
         if newKit { return try await makeKit(workplace) }
         let cost = try argon2id?.cost() ?? .standard
         let recoveryKit = try recoveryKit(workplace)
@@ -125,8 +139,7 @@ struct RecoverCommand: SurfaceCommand {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw Self.opensNothing(isHomeEmpty: (try? workplace.client.identityFileBlocking()) == nil)
         }
-        let places = workplace.invocation.places
-        if options.store != nil, FileIdentity(path: places.storeNote) == nil { try places.noteStore() }
+        try noteStore(workplace)
         if recovered.isFromStore {
             if isNew {
                 workplace.output.say(
@@ -135,12 +148,29 @@ struct RecoverCommand: SurfaceCommand {
             // Those of a store that is lost stay as they are.
             if copy == nil { workplace.output.say("trusted devices are removed") }
         }
-        let chain = recovered.session.identity.chain
+        try announce(recovered.session, workplace)
+        return recovered.session
+    }
+
+    private func takeFromDevice(_ workplace: CommandContext) async throws {
+        let cost = try argon2id?.cost() ?? .standard
+        let session = try await RecoveryFromDevice(workplace: workplace, new: new, cost: cost).run()
+        try noteStore(workplace)
+        try announce(session, workplace)
+    }
+
+    /// Notes the store that was named, for the commands after this one.
+    private func noteStore(_ workplace: CommandContext) throws {
+        let places = workplace.invocation.places
+        if options.store != nil, FileIdentity(path: places.storeNote) == nil { try places.noteStore() }
+    }
+
+    private func announce(_ session: Session, _ workplace: CommandContext) throws {
+        let chain = session.identity.chain
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) is restored, generation \(chain.newest.generation)")
         if !options.json { try workplace.output.line(try chain.number().grouped) }
-        try report(recovered.session, "password", workplace)
-        return recovered.session
+        try report(session, "password", workplace)
     }
 
     /// Says what a kit needs, and tells an older kit from one without its store.

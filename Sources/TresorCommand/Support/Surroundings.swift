@@ -37,6 +37,8 @@ struct Surroundings: Sendable {
     var watchInterval = Duration.seconds(2)
     /// How a change of the key slots waits for that of another process.
     var slotWait = SlotWait()
+    /// How two machines of one person wait for each other.
+    var deviceWait = DeviceWait()
     /// The words of this run, from which ``HintCompletion`` makes hints.
     let words = Words()
     let keys = KeyStanding()

@@ -16,18 +16,26 @@ package enum Base32 {
     package static func values(_ typed: String) -> [UInt8]? {
         var values: [UInt8] = []
         for character in typed.utf8 {
-            let lower = (0x41...0x5a).contains(character) ? character + 0x20 : character
-            let digit: UInt8 =
-                switch lower {
-                case UInt8(ascii: "i"), UInt8(ascii: "l"): UInt8(ascii: "1")
-                case UInt8(ascii: "o"): UInt8(ascii: "0")
-                default: lower
-                }
-            guard let value = digits.firstIndex(of: digit) else { return nil }
-            values.append(UInt8(value))
+            guard let value = value(of: character) else { return nil }
+            values.append(value)
         }
         return values
     }
+
+    /// Reads one typed character; `nil` for one that is no digit.
+    package static func value(of character: UInt8) -> UInt8? {
+        let lower = (0x41...0x5a).contains(character) ? character + 0x20 : character
+        let digit: UInt8 =
+            switch lower {
+            case UInt8(ascii: "i"), UInt8(ascii: "l"): UInt8(ascii: "1")
+            case UInt8(ascii: "o"): UInt8(ascii: "0")
+            default: lower
+            }
+        return digits.firstIndex(of: digit).map { UInt8($0) }
+    }
+
+    /// The digit of a five-bit value; its higher bits are ignored.
+    package static func digit(of value: UInt8) -> UInt8 { digits[Int(value & 31)] }
 
     /// Decodes what ``text(_:)`` has encoded; `nil` for any other text.
     package static func bytes(_ encoded: String) -> [UInt8]? {

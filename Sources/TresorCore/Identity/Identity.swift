@@ -107,6 +107,19 @@ package final class Identity: Sendable {
         return try XWing.hpkeUnwrap(wrapped, seed: seed, info: info)
     }
 
+    /// Wraps the newest seed, and public bytes behind it, for another machine of this person (SPEC §8.6).
+    func wrapSeed(
+        before rest: [UInt8], for key: XWing.PublicKey, info: [UInt8]
+    ) throws(TresorError) -> XWing.Wrapped {
+        let generation = try newest()
+        let count = SecretKey<SeedUse>.byteCount
+        let plaintext = try SecretBytes(count: count + rest.count) { (output) throws(TresorError) in
+            generation.seed.copy(into: &output, at: 0)
+            for index in rest.indices { output[count + index] = rest[index] }
+        }
+        return try XWing.hpkeWrap(plaintext, for: key, info: info)
+    }
+
     /// Derives the key of the tag of the identity file.
     func tagKey() throws(TresorError) -> SecretKey<TagUse> {
         let context: [UInt8] = []

@@ -143,6 +143,58 @@ package struct DeleteKitCopyRequest: ServiceRequest {
     package init(from decoder: inout ByteDecoder) throws(TresorError) { locator = try decoder.digest() }
 }
 
+/// Puts the offer of a new machine into the mailbox under a locator, which only the code yields.
+package struct PutOfferRequest: ServiceRequest {
+    package typealias Answer = PutOfferAnswer
+    package static let operation = ServiceOperation.putOffer
+
+    package let locator: Hash256
+    /// The offer: 1266 bytes.
+    package let offer: [UInt8]
+
+    package init(locator: Hash256, offer: [UInt8]) {
+        self.locator = locator
+        self.offer = offer
+    }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        encoder.digest(locator)
+        encoder.raw(offer)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        locator = try decoder.digest()
+        offer = try decoder.raw(DeviceOffer.byteCount)
+    }
+}
+
+/// Whether an offer lies in its mailbox now.
+package struct PutOfferAnswer: ServiceMessage {
+    /// The outcome; `nil` where there is no mailbox, or its time is over.
+    package let outcome: StoreOutcome?
+
+    package init(_ outcome: StoreOutcome?) { self.outcome = outcome }
+
+    package func encode(to encoder: inout ByteEncoder) {
+        let code: UInt8 =
+            switch outcome {
+            case .done: 0
+            case .conflict: 1
+            case nil: 2
+            }
+        encoder.integer(code)
+    }
+
+    package init(from decoder: inout ByteDecoder) throws(TresorError) {
+        switch try decoder.integer(UInt8.self) {
+        case 0: outcome = .done
+        case 1: outcome = .conflict
+        case 2: outcome = nil
+        default: throw .altered
+        }
+    }
+}
+
 /// The 16 bytes of a device id.
 private func readDevice(from decoder: inout ByteDecoder) throws(TresorError) -> DeviceID {
     guard let device = DeviceID(try decoder.raw(16)) else { throw .altered }

@@ -14,6 +14,7 @@ package enum ServiceOperation: String, CaseIterable, Sendable {
     case putKitCopy = "put-kit-copy"
     case kitCopy = "kit-copy"
     case deleteKitCopy = "delete-kit-copy"
+    case putOffer = "put-offer"
     case endSessions = "end-sessions"
     case deleteTresor = "delete-tresor"
     case deleteAccount = "delete-account"
@@ -35,7 +36,7 @@ package enum ServiceOperation: String, CaseIterable, Sendable {
     /// The speaker whom the operation demands.
     package var speaker: Speaker {
         switch self {
-        case .server, .kitCopy: .anyone
+        case .server, .kitCopy, .putOffer: .anyone
         case .register, .finish, .account: .applicant
         case .serverShare, .deleteServerShares: .device
         case .inbox, .admit, .invite: .operator
@@ -43,7 +44,8 @@ package enum ServiceOperation: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the operation changes something. A change is answered once: the same request again gets the same answer.
+    /// Whether the operation changes something in somebody's name. A change is answered once: the same request again gets
+    /// the same answer. An offer, which nobody signs, may be put again with the same effect.
     package var isChange: Bool {
         switch self {
         case .putCard, .append, .putWraps, .putBlob, .deleteBlobs, .putServerShare, .deleteServerShares, .putKitCopy,
@@ -51,7 +53,7 @@ package enum ServiceOperation: String, CaseIterable, Sendable {
             .register, .finish, .endSessions, .admit, .invite, .deleteTresor, .deleteAccount:
             true
         case .server, .card, .cards, .users, .entries, .wraps, .tresors, .serverShare, .kitCopy, .news, .blob, .blobs,
-            .account, .inbox:
+            .account, .inbox, .putOffer:
             false
         }
     }

@@ -15,6 +15,14 @@ package protocol DistantStore: Store {
     ///   - cursor: the cursor of the answer before. With an empty one, the answer comes at once and names no tresor.
     ///   - seconds: the time to wait, at most 55 seconds.
     func news(since cursor: [UInt8], seconds: UInt16) async throws(TresorError) -> StoreNews
+
+    /// Puts the offer of a new machine into a mailbox (SPEC §8.6). Everybody may who knows the locator; the first offer
+    /// stands.
+    ///
+    /// - Parameter offer: 1266 bytes.
+    /// - Returns: ``StoreOutcome/conflict`` for a mailbox that has another offer; `nil` where there is no mailbox, or its
+    ///   time is over.
+    func putOffer(_ offer: [UInt8], at locator: Hash256) async throws(TresorError) -> StoreOutcome?
 }
 
 /// Hints at tresors whose logs have grown.

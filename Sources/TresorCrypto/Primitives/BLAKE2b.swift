@@ -96,7 +96,7 @@ import Clibsodium
     }
 
     /// Returns the hash in secret memory of exactly its size.
-    consuming func finalize(into output: borrowing SecretBytes) throws(TresorError) {
+    package consuming func finalize(into output: borrowing SecretBytes) throws(TresorError) {
         guard output.count == outputCount else { throw .usage(.outOfBounds) }
         try unsafe output.withMutablePointer { (pointer) throws(TresorError) in try unsafe write(to: pointer) }
         wipeDeadStack()

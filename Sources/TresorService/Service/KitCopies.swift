@@ -11,7 +11,8 @@
         func copy(_ request: KitCopyRequest) async throws(TresorError) -> KitCopyAnswer {
             let found = try await context.engine.read(
                 SQL("SELECT copy FROM kit_copies WHERE locator = $1", [.digest(request.locator)]))
-            return KitCopyAnswer(copy: try found.first?.bytes(0) ?? [])
+            let copy = try found.first?.bytes(0) ?? []
+            return KitCopyAnswer(copy: Mailboxes(context: context).isOver(copy) ? [] : copy)
         }
 
         /// Stores a copy of the caller.
@@ -19,6 +20,8 @@
         /// - Throws: ``TresorError/noAccess`` for a locator under which somebody else has a copy.
         func put(_ request: PutKitCopyRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let greatest = context.settings.quotas.kitCopies
+            let mailboxes = Mailboxes(context: context)
+            try mailboxes.check(request.copy)
             return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
                 let (locator, user) = (SQLValue.digest(request.locator), SQLValue.digest(caller.user.digest))
                 let found = try transaction.rows(of: [
@@ -28,6 +31,7 @@
                 ])
                 // It may have been closed after the request was authenticated.
                 guard !found[2].isEmpty else { throw .noAccess }
+                try mailboxes.dropOthers(for: request, of: caller, in: transaction)
                 guard let count = found[1].first, try count.number(0) < greatest else { throw .failed(.full) }
                 let changed = try transaction.run([
                     SQL(

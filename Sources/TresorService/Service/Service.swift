@@ -88,13 +88,14 @@
         /// Makes a sweep due.
         package func askForSweep() { context.sweeps.ask() }
 
-        /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended, blobs
-        /// that no entry names, and what lies behind tombstones. A step that fails ends no other one.
+        /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended,
+        /// mailboxes, blobs that no entry names, and what lies behind tombstones. A step that fails ends no other one.
         ///
         /// - Throws: the last error of the engine.
         package func sweep() async throws(TresorError) {
             var failure: TresorError?
             do throws(TresorError) { try await Registrations(context: context).sweep() } catch { failure = error }
+            do throws(TresorError) { try await Mailboxes(context: context).sweep() } catch { failure = error }
             do throws(TresorError) { try await Blobs(context: context).sweep() } catch { failure = error }
             do throws(TresorError) { try await Deletions(context: context).sweep() } catch { failure = error }
             if let failure { throw failure }
@@ -217,6 +218,8 @@
                     ServerAnswer(
                         server: context.settings.server, registration: context.settings.registration,
                         approvers: context.settings.approvers.map(\.bytes)))
+            case .putOffer:
+                return ServiceReply(try await Mailboxes(context: context).put(PutOfferRequest(call.body)))
             default: return ServiceReply(try await KitCopies(context: context).copy(KitCopyRequest(call.body)))
             }
         }
@@ -236,7 +239,7 @@
             let registrations = Registrations(context: context)
             let office = OperatorsOffice(context: context)
             switch call.operation {
-            case .server, .kitCopy: throw .noAccess
+            case .server, .kitCopy, .putOffer: throw .noAccess
             case .card: return ServiceReply(try await cards.card(CardRequest(body)))
             case .cards: return ServiceReply(try await cards.cards(CardsRequest(body)))
             case .users: return ServiceReply(try await cards.users(UsersRequest(body)))

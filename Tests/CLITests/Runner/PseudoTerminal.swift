@@ -9,6 +9,8 @@ final class PseudoTerminal {
         let answer: [UInt8]
         /// The action before the answer is typed.
         var meanwhile: (() throws -> Void)?
+        /// Takes what the first group of the prompt matched.
+        var takesGroup: ((String) -> Void)?
 
         init(prompt: String, answer: String, meanwhile: (() throws -> Void)? = nil) {
             self.prompt = prompt
@@ -20,6 +22,9 @@ final class PseudoTerminal {
             self.prompt = prompt
             answer = bytes
         }
+
+        /// The same line with another answer.
+        func answering(_ text: String) -> Line { Line(prompt: prompt, answer: text) }
     }
 
     let path: String
@@ -87,6 +92,8 @@ final class PseudoTerminal {
             guard let match = rest.firstMatch(of: try Regex<AnyRegexOutput>(line.prompt)) else { return }
             answered = String(transcript[..<match.range.upperBound])
             dialogue.removeFirst()
+            let group = match.output.count > 1 ? match.output[1].substring.map(String.init) : nil
+            if let group { line.takesGroup?(group) }
             try line.meanwhile?()
             // No key follows ^C.
             type(line.answer == [3] ? line.answer : line.answer + [UInt8(ascii: "\n")])

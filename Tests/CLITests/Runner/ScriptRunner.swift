@@ -22,6 +22,10 @@ final class ScriptRunner {
     var intruder = Intruder()
     /// The process that holds a lock while it lives.
     var locked: AnyObject?
+    /// Whether the next run is only prepared, to begin beside the one after it.
+    var isBeside = false
+    /// The program that begins beside the next run, or has begun.
+    var companion: Companion?
     /// The service that people of the script use, if one runs.
     var service: Service?
     /// Somebody between the people and the service.
@@ -117,8 +121,20 @@ final class ScriptRunner {
             dialogue = (dialogue ?? []) + [line]
             meanwhile = nil
         case "meanwhile":
+            if operands == ["other"], let companion {
+                meanwhile = { _ = try companion.end() }
+                break
+            }
             guard operands.count > 1 else { throw ScriptFailure("meanwhile takes a person and words") }
             meanwhile = somebodyElse(operands[0], Array(operands.dropFirst()))
+        case "beside":
+            isBeside = true
+        case "other":
+            guard let running = companion else { throw ScriptFailure("nothing was prepared") }
+            companion = nil
+            let result = try running.end()
+            last = result
+            log += "[other] \(result.code) \(result.errorText) \(result.transcript)\n"
         case "screen":
             isOnScreen = true
             dialogue = dialogue ?? []
@@ -156,6 +172,8 @@ final class ScriptRunner {
     }
 
     func runTresor(_ arguments: [String], program: String = ChildProcess.program) throws -> ChildProcess.Result {
+        if isBeside { return try prepareCompanion(arguments, program: program) }
+        if let companion, let first = dialogue?.indices.first { dialogue?[first].takesGroup = companion.begin }
         let terminal = try dialogue.map { try PseudoTerminal($0) }
         var environment = environment
         environment.merge(try intruder.variables()) { $1 }
@@ -173,6 +191,15 @@ final class ScriptRunner {
         }
         if let line = terminal?.unread.first { throw ScriptFailure("tty '\(line.prompt)' was never asked") }
         return result
+    }
+
+    /// Keeps a run, with its dialogue and environment, for a machine beside the next one.
+    private func prepareCompanion(_ arguments: [String], program: String) throws -> ChildProcess.Result {
+        guard companion == nil, intruder.isIdle else { throw ScriptFailure("one run is prepared already") }
+        companion = Companion(
+            arguments, program: program, environment: environment, directory: work.path, dialogue: dialogue ?? [])
+        (standardInput, dialogue, isOnScreen, isBeside) = (nil, nil, false, false)
+        return ChildProcess.Result(code: 0, output: [], error: [], transcript: "")
     }
 
     /// The action of a person with a home of their own between a question and its answer.
@@ -213,6 +240,7 @@ final class ScriptRunner {
     /// The last steps of every script.
     private func checkNothingPends() throws {
         if let line = dialogue?.first { throw ScriptFailure("\(script.name).txt: tty '\(line.prompt)' has no run") }
+        if companion != nil { throw ScriptFailure("\(script.name).txt: beside has no other") }
         if meanwhile != nil { throw ScriptFailure("\(script.name).txt: meanwhile has no tty") }
         if intruder.stop != nil { throw ScriptFailure("\(script.name).txt: kill has no run") }
         if standardInput != nil { throw ScriptFailure("\(script.name).txt: stdin has no run") }

@@ -119,6 +119,9 @@ import TresorCrypto
         #expect(Self.isRead(KitCopyAnswer(copy: bytes(1 << 20))))
         #expect(!Self.isRead(KitCopyAnswer(copy: bytes(1 << 20 + 1))))
         #expect(!Self.isRead(PutKitCopyRequest(locator: Self.digest(1), copy: [])))
+        for (count, isRead) in [(1265, false), (1266, true), (1267, false)] {
+            #expect(Self.isRead(PutOfferRequest(locator: Self.digest(1), offer: bytes(count))) == isRead, "\(count)")
+        }
         #expect(Self.isRead(CardsRequest(handle: bytes(256))) && !Self.isRead(CardsRequest(handle: bytes(257))))
         for (count, isRead) in [(2, false), (3, true), (32, true), (33, false)] {
             #expect(Self.isRead(UsersRequest(prefix: bytes(count))) == isRead, "\(count)")

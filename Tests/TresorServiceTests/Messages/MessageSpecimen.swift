@@ -84,6 +84,9 @@ struct MessageSpecimen: Sendable, CustomStringConvertible {
             MessageSpecimen(PutKitCopyRequest(locator: digest(1), copy: [1])),
             MessageSpecimen(KitCopyRequest(locator: digest(1))), MessageSpecimen(KitCopyAnswer(copy: [1])),
             MessageSpecimen(DeleteKitCopyRequest(locator: digest(1))),
+            MessageSpecimen(
+                PutOfferRequest(locator: digest(1), offer: [UInt8](repeating: 1, count: DeviceOffer.byteCount))),
+            MessageSpecimen(PutOfferAnswer(.conflict)), MessageSpecimen(PutOfferAnswer(nil)),
         ]
     }
 

@@ -111,11 +111,19 @@ final class OpenHandler: ServiceHandler {
         case .kitCopy:
             let request = try KitCopyRequest(call.body)
             return ServiceReply(KitCopyAnswer(copy: try await store.kitCopy(locator: request.locator) ?? []))
+        case .putOffer: return ServiceReply(PutOfferAnswer(try await putOffer(PutOfferRequest(call.body))))
         case .deleteKitCopy: try await store.deleteKitCopy(locator: DeleteKitCopyRequest(call.body).locator)
         case .deleteTresor: try await store.deleteTresor(DeleteTresorRequest(call.body).tresor)
         default: throw Refusal(.invalid, .unsupported)
         }
         return ServiceReply(DoneAnswer())
+    }
+
+    private func putOffer(_ request: PutOfferRequest) async throws -> StoreOutcome? {
+        guard let bytes = try await store.kitCopy(locator: request.locator) else { return nil }
+        guard let taken = try DeviceMailbox(bytes).taking(request.offer) else { return .conflict }
+        try await store.putKitCopy(taken.bytes, locator: request.locator)
+        return .done
     }
 
     private func cards(_ call: ServiceCall) async throws -> ServiceReply {

@@ -14,7 +14,7 @@
         /// The answers by operation, one sign for each of ``Role``, in its order: `+` done, `-` not allowed, `w` waits,
         /// `u` unknown, `f` failed. The tresor is that of the household.
         private static let table: [ServiceOperation: String] = [
-            .server: "+++++++++++", .kitCopy: "+++++++++++",
+            .server: "+++++++++++", .kitCopy: "+++++++++++", .putOffer: "+++++++++++",
             .card: "+++++++w-uu", .cards: "+++++++w-uu", .users: "+++++++w-uu", .putCard: "+++++++w-uu",
             .tresors: "+++++++w-uu", .news: "+++++++w-uu",
             .entries: "+++++--w-uu", .append: "++-----w-uu", .wraps: "++++---w-uu", .putWraps: "+-+----w-uu",

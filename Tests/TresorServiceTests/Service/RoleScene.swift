@@ -126,6 +126,9 @@
             case .deleteServerShares: return DeleteServerSharesRequest(devices: [share.id]).bytes
             case .putKitCopy: return PutKitCopyRequest(locator: signer.user.digest, copy: [1]).bytes
             case .kitCopy: return KitCopyRequest(locator: signer.user.digest).bytes
+            case .putOffer:
+                let offer = [UInt8](repeating: 0, count: DeviceOffer.byteCount)
+                return PutOfferRequest(locator: signer.user.digest, offer: offer).bytes
             case .deleteKitCopy: return DeleteKitCopyRequest(locator: signer.user.digest).bytes
             case .register: return signer.registration().bytes
             case .finish: return try signer.finishing().bytes

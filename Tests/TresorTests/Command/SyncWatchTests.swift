@@ -232,6 +232,8 @@ private final class NewsStore: FrontStore, DistantStore {
         return all
     }
 
+    func putOffer(_ offer: [UInt8], at locator: Hash256) async throws(TresorError) -> StoreOutcome? { nil }
+
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
         state.withLock { $0.readCounts[tresor, default: 0] += 1 }
         return try await truth.entries(of: tresor, from: first, limit: limit)

@@ -288,4 +288,12 @@ extension Mutation {
     package static let ownVolumes = Mutation(rawValue: "ownVolumes")
     /// That a blob is read once, however many items name it.
     package static let readOnce = Mutation(rawValue: "readOnce")
+    /// The tag of the offer of a new machine.
+    package static let offerTag = Mutation(rawValue: "offerTag")
+    /// The tag of the answer to it.
+    package static let answerTag = Mutation(rawValue: "answerTag")
+    /// That the first offer in a mailbox stands.
+    package static let firstOffer = Mutation(rawValue: "firstOffer")
+    /// That an offer is of the time of its code.
+    package static let timelyOffer = Mutation(rawValue: "timelyOffer")
 }

@@ -270,6 +270,12 @@ struct ServiceMessageVectors: TestWriter {
         message("KitCopyAnswer", prefixed([1]), [("longer than 1 MiB", "Oversize", u32(1 << 20 + 1) + [0])])
         edge("KitCopyAnswer", "none", u32(0))
         message("DeleteKitCopyRequest", locator)
+        let offer = draw()("offer", 1266)
+        message(
+            "PutOfferRequest", locator + offer,
+            [("an offer that is too long", "TrailingData", join(locator, offer, [0]))])
+        message("PutOfferAnswer", [0], [("another outcome", "LengthOverflow", [3])])
+        edge("PutOfferAnswer", "no mailbox", [2])
     }
 
     private func addRegistration() {

@@ -10,7 +10,8 @@ struct Library {
         var library = Library()
         let files: [VectorFile] = [
             EncodingVectors.make(), TextVectors.make(), TC1Vectors.make(), IdentityVectors.make(), SlotVectors.make(),
-            PasswordVectors.make(), LogVectors.make(), EpochVectors.make(), WrapVectors.make(), ApprovalVectors.make(),
+            PasswordVectors.make(), DeviceVectors.make(),
+            LogVectors.make(), EpochVectors.make(), WrapVectors.make(), ApprovalVectors.make(),
             ActVectors.make(),
             FileVectors.make(), PackVectors.make(), RecordVectors.make(), CheckpointVectors.make(),
             AccumulatedVectors.make(), LabelVectors.make(), ServiceVectors.make(), OpaqueVectors.make(),

@@ -8,6 +8,7 @@
 
     @testable import TresorServer
     @testable import TresorService
+    import TresorTesting
 
     /// The attacks on what everybody shares: room, time and the limits of an address.
     extension RealServiceTests {

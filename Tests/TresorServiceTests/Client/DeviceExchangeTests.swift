@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import Tresor
+    @testable import TresorService
+
+    /// A second machine by a typed code, at a service (SPEC §8.6).
+    @Suite struct ServiceDeviceExchangeTests {
+        private func arrive(_ stage: ServiceStage, _ handover: DeviceHandover, _ home: MemoryHome) async throws
+            -> DeviceArrival
+        {
+            let code = try DeviceCode(typed: handover.code)
+            return try await DeviceArrival.begin(stage.client(of: home), code: code)
+        }
+
+        @Test func aSecondMachineWorksAtTheService() async throws {
+            let stage = ServiceStage(try await Bench())
+            let anna = try await stage.person("anna")
+            _ = try await anna.create("plans")
+            let copies = try await stage.escrow().copies
+            let handover = try await DeviceHandover.open(anna)
+            let home = MemoryHome()
+            let arrival = try await arrive(stage, handover, home)
+            let offer = try await handover.offer()
+            try await handover.answer(offer)
+            let received = try await arrival.answer()
+            let secret = try Password("the password of the desk")
+            let session = try await arrival.install(received, newPassword: secret, cost: .floor)
+            await arrival.acknowledge(as: session)
+            let isTaken = try await handover.isTaken()
+            #expect(isTaken)
+            await handover.close()
+            #expect(try await stage.escrow().copies == copies)
+            #expect(try await session.allTresors().count == 1)
+            #expect(try await anna.allTresors().count == 1)
+            #expect(try home.read(.knownServices) == anna.client.home.read(.knownServices))
+        }
+
+        @Test func A161_anotherMachineIsRefusedByTheService() async throws {
+            let stage = ServiceStage(try await Bench())
+            let anna = try await stage.person("anna")
+            let handover = try await DeviceHandover.open(anna)
+            _ = try await arrive(stage, handover, MemoryHome())
+            let late = MemoryHome()
+            await #expect(throws: TresorError.unverified) { _ = try await arrive(stage, handover, late) }
+            await handover.close()
+            await #expect(throws: TresorError.notFound) { _ = try await arrive(stage, handover, late) }
+            #expect(late.read(.identity) == nil)
+        }
+
+        /// The machine was killed; its next session deletes the mailbox.
+        @Test func aKilledExchangeLeavesNothingAtTheService() async throws {
+            let stage = ServiceStage(try await Bench())
+            let anna = try await stage.person("anna")
+            let copies = try await stage.escrow().copies
+            var handover: DeviceHandover? = try await DeviceHandover.open(anna)
+            #expect(try await stage.escrow().copies == copies + 1)
+            #expect(handover != nil)
+            handover = nil
+            try await stage.again(anna).client.cleanup.finish()
+            #expect(try await stage.escrow().copies == copies)
+        }
+    }
+#endif
