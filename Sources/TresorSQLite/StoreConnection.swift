@@ -30,7 +30,7 @@ struct StoreConnection: Sendable {
             guard creating else { throw TresorError.notFound }
             try StoreFile.create(at: path) { temporary in
                 let queue = try DatabaseQueue(path: temporary, configuration: configuration)
-                try queue.inDatabase(useWriteAheadLog)
+                try queue.inDatabase(begin)
                 try StoreSchema.migrator.migrate(queue)
                 // Closing empties the write-ahead log too, but says nothing when that fails.
                 try queue.inDatabase { _ = try $0.checkpoint(.truncate) }
@@ -43,7 +43,7 @@ struct StoreConnection: Sendable {
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         if creating, StoreFile.hasRoom(at: path), try queue.inDatabase(StoreSchema.isBlank) {
-            try queue.inDatabase(useWriteAheadLog)
+            try queue.inDatabase(begin)
             try StoreSchema.migrator.migrate(queue)
         }
         try queue.inDatabase { database in
@@ -80,6 +80,12 @@ struct StoreConnection: Sendable {
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { try StoreDefence.prepare($0, greatestRow: greatestRow) }
         return configuration
+    }
+
+    /// Begins an empty file. Three packs of a few records share a page of 8 KiB; of 4 KiB each would take one alone.
+    private static func begin(_ database: Database) throws {
+        try database.execute(sql: "PRAGMA page_size = 8192")
+        try useWriteAheadLog(database)
     }
 
     /// GRDB's own setting of this mode writes to the file at every opening. This writes only if the file is in another

@@ -37,11 +37,11 @@ import TresorCrypto
         #expect(try scratch.names == ["store.db"])
         let queue = try DatabaseQueue(path: path)
         let answers = try await queue.read { database in
-            try ["journal_mode", "application_id", "user_version", "integrity_check"].map {
+            try ["journal_mode", "page_size", "application_id", "user_version", "integrity_check"].map {
                 try String.fetchOne(database, sql: "PRAGMA \($0)")
             }
         }
-        #expect(answers == ["wal", "\(0x5452_5352)", "3", "ok"])
+        #expect(answers == ["wal", "8192", "\(0x5452_5352)", "3", "ok"])
         let strict = try await queue.read { database in
             try Int.fetchOne(database, sql: "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict")
         }
