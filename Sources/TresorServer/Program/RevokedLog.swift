@@ -232,28 +232,29 @@
 
         private func rewrite(upTo end: Int) throws(TresorError) {
             var superseded = SupersededRevocations()
-            try visit(upTo: end) { (record, place) throws(TresorError) in superseded.note(record, at: place) }
+            var place = 0
+            for offset in Self.pages(upTo: end) {
+                for record in try page(at: offset, before: end).records {
+                    superseded.note(record, at: place)
+                    place += 1
+                }
+            }
             guard superseded.count > 0, isInPlace else { return }
             let file = try AtomicFile(at: path, mode: 0o600)
             try file.write(Self.beginning(of: server).span)
-            try visit(upTo: end) { (record, place) throws(TresorError) in
-                guard !superseded.contains(record, at: place) else { return }
-                try file.write(self.record(of: record).span)
+            place = 0
+            for offset in Self.pages(upTo: end) {
+                for record in try page(at: offset, before: end).records {
+                    if !superseded.contains(record, at: place) { try file.write(self.record(of: record).span) }
+                    place += 1
+                }
             }
             _ = try file.commit(replacing: true)
         }
 
-        /// Visits the whole records with their numbers.
-        private func visit(
-            upTo end: Int, _ take: (Revocation, Int) throws(TresorError) -> Void
-        ) throws(TresorError) {
-            var place = 0
-            for offset in stride(from: Self.beginningByteCount, to: end, by: Self.pageCount * Self.recordByteCount) {
-                for record in try page(at: offset, before: end).records {
-                    try take(record, place)
-                    place += 1
-                }
-            }
+        /// The places in the file where pages of records begin.
+        private static func pages(upTo end: Int) -> StrideTo<Int> {
+            stride(from: beginningByteCount, to: end, by: pageCount * recordByteCount)
         }
     }
 #endif
