@@ -284,6 +284,8 @@ package enum Mutation: String, CaseIterable, Sendable {
     case nearClock
     /// The era of a session.
     case ownEra
+    /// That a recent session is open where its entry is written.
+    case openSession
     /// The signature of a session.
     case sessionSignature
     /// That a person registers their own user id.
