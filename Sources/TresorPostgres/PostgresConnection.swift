@@ -18,6 +18,8 @@
         /// A statement that the server has prepared, with the types that its values had.
         private struct Plan: Hashable {
             let text: String
+            /// Whether it fails unless it changes a row.
+            let isRequired: Bool
             let types: [Oid]
         }
 
@@ -134,12 +136,14 @@
             as step: Step
         ) throws(PostgresFailure) {
             let parameters = PostgresParameters(sql.values)
-            let text = sql.requirement == nil ? sql.text : Self.requiring(sql.text)
             var isSent = true
             if sql.isKept {
-                let plan = Plan(text: text, types: parameters.types)
-                let name = plans[plan] ?? fresh[plan] ?? "p\(plans.count + fresh.count)"
-                if plans[plan] == nil, fresh[plan] == nil {
+                let plan = Plan(text: sql.text, isRequired: sql.requirement != nil, types: parameters.types)
+                var known = plans[plan]
+                if known == nil, !fresh.isEmpty { known = fresh[plan] }
+                let name = known ?? "p\(plans.count + fresh.count)"
+                if known == nil {
+                    let text = Self.text(of: sql)
                     isSent = PQsendPrepare(connection, name, text, Int32(plan.types.count), plan.types) == 1
                     steps.append(.prepare(plan, name: name))
                     fresh[plan] = name
@@ -151,17 +155,20 @@
                     }
             } else {
                 isSent = parameters.withArguments { count, values, lengths, formats in
-                    PQsendQueryParams(connection, text, count, parameters.types, values, lengths, formats, 1) == 1
+                    let text = Self.text(of: sql)
+                    return PQsendQueryParams(
+                        connection, text, count, parameters.types, values, lengths, formats, 1) == 1
                 }
             }
             steps.append(step)
             guard isSent else { throw .broken }
         }
 
-        /// A statement that fails if it changes no row, so that the server itself refuses all that comes after it: it
-        /// divides by the number of rows.
-        private static func requiring(_ text: String) -> String {
-            "WITH changed AS (\(text) RETURNING 1) SELECT 1 / count(*) FROM changed"
+        /// The text of a statement. A required one fails if it changes no row, so that the server itself refuses all that
+        /// comes after it: it divides by the number of rows.
+        private static func text(of sql: SQL) -> String {
+            guard sql.requirement != nil else { return sql.text }
+            return "WITH changed AS (\(sql.text) RETURNING 1) SELECT 1 / count(*) FROM changed"
         }
 
         private static let divisionByZero = "22012"
