@@ -58,6 +58,28 @@
     }
 
     extension Authentication {
+        /// Finds the session of a person that has held in the last minute. Nobody else has its statement.
+        private func recent(
+            _ statement: SessionStatement
+        ) throws(TresorError) -> (session: Hash256, signer: Hash256)? {
+            guard statement.kind == .identity else { return nil }
+            let session = try statement.hash()
+            guard let known = statements.newest(of: statement.user, where: { $0.session == session }),
+                clock() <= known.time + Self.knownDuration
+            else { return nil }
+            return (session, known.signer)
+        }
+
+        /// Returns the person whom a head with a small body proves by what lies in memory, as ``proves(_:)`` does; `nil`
+        /// where the rows are to be asked.
+        func knows(_ head: ServiceHead) -> UserID? {
+            guard !head.isLarge, head.operation.speaker != .anyone,
+                let authorization = try? read(head.authorization, head.audiences),
+                (try? recent(authorization.statement)) != nil
+            else { return nil }
+            return authorization.statement.user
+        }
+
         /// Finds the recent session of a request of a person, and takes the request from their bucket.
         ///
         /// - Parameter find: finds what makes the request likely to be answered. It is asked before the signature of the
@@ -66,21 +88,16 @@
         func recentSession<Promise>(
             of call: ServiceCall, promising find: (UserID) -> Promise?
         ) throws(TresorError) -> (session: RecentSession, promise: Promise)? {
-            guard let authorization = try? read(call.authorization, call.audiences),
-                authorization.statement.kind == .identity
-            else { return nil }
+            guard let authorization = try? read(call.authorization, call.audiences) else { return nil }
             let statement = authorization.statement
-            let session = try statement.hash()
-            guard let known = statements.newest(of: statement.user, where: { $0.session == session }),
-                clock() <= known.time + Self.knownDuration, let promise = find(statement.user)
-            else { return nil }
+            guard let (session, signer) = try recent(statement), let promise = find(statement.user) else { return nil }
             let request = try RequestStatement(authorization, in: session, call)
             let isSigned = try Self.holds { () throws(TresorError) in
                 try Ed25519.verify(authorization.signature, of: request.message, by: statement.key)
             }
             guard isSigned, limits.take(.requests(statement.user.digest.bytes), rate) == nil else { return nil }
             let recent = RecentSession(
-                statement: statement, session: session, signer: known.signer,
+                statement: statement, session: session, signer: signer,
                 request: RequestKey(request, of: statement.user))
             return (recent, promise)
         }

@@ -48,6 +48,9 @@
             try await authentication.proves(head)
         }
 
+        /// Returns the person whose session has held in the last minute, for a head with a small body.
+        package func knows(_ head: ServiceHead) -> UserID? { authentication.knows(head) }
+
         /// Notes that a source sent something that proves nothing.
         package func noteFailure(of source: [UInt8]) { authentication.noteFailure(of: source) }
 

@@ -112,6 +112,32 @@
             #expect(try await bench.service.check().isClean)
         }
 
+        /// A head is known by the session that has held, for a minute, with a small body and at its own address.
+        @Test func A230_aSessionIsKnownByWhatHasHeldAlone() async throws {
+            let bench = try await Bench()
+            let (anna, eve) = (try await bench.person("anna"), try bench.stranger("eve"))
+            let (device, _) = try await anna.trustedDevice()
+            let service = bench.service
+            func known(_ signer: Signer, _ audiences: [Audience] = [.ofTests], byteCount: Int = 10) throws -> UserID? {
+                service.knows(
+                    ServiceHead(
+                        operation: .append, bodyByteCount: byteCount,
+                        authorization: try signer.call(.append, []).authorization, source: [], audiences: audiences))
+            }
+            #expect(try known(anna) == anna.user)
+            #expect(try known(anna, byteCount: 1 << 20) == nil)
+            #expect(try known(anna, []) == nil)
+            #expect(try known(eve) == nil)
+            let unheard = try bench.signer(anna.identity)
+            #expect(try known(unheard) == nil)
+            #expect(try await device.reply(AccountRequest()) == .forbidden)
+            #expect(try known(device) == nil)
+            bench.clock.now += 60
+            #expect(try known(anna) == anna.user)
+            bench.clock.now += 1
+            #expect(try known(anna) == nil)
+        }
+
         /// A session of an old generation takes nothing from the bucket of its person, and a request of a new one once.
         @Test func A233_anAppendIsCountedOnceAndAnEndedOneNever() async throws {
             let bench = try await Bench()
