@@ -104,9 +104,9 @@
             do throws(TresorError) {
                 // A small request makes a session known, and its key, whether the source is barred or not.
                 let session = try statement.hash()
-                let known = statements.newest(of: statement.user) { $0.session == session }
-                if head.isLarge, isBarred, known == nil, try !isSignedAsBefore(statement) { throw TresorError.busy }
-                if !head.isLarge, let known, clock() <= known.time + Self.knownDuration { return person }
+                let isKnown = statements.contains(of: statement.user) { $0.session == session }
+                if head.isLarge, isBarred, !isKnown, try !isSignedAsBefore(statement) { throw TresorError.busy }
+                if !head.isLarge, recent(statement, session) != nil { return person }
                 state = try await self.state(of: statement, hash: session)
             } catch {
                 throw Refusal(error)

@@ -58,26 +58,23 @@
     }
 
     extension Authentication {
-        /// Finds the session of a person that has held in the last minute. Nobody else has its statement.
-        private func recent(
-            _ statement: SessionStatement
-        ) throws(TresorError) -> (session: Hash256, signer: Hash256)? {
-            guard statement.kind == .identity else { return nil }
-            let session = try statement.hash()
-            guard let known = statements.newest(of: statement.user, where: { $0.session == session }),
-                clock() <= known.time + Self.knownDuration
-            else { return nil }
-            return (session, known.signer)
+        /// Finds the statement of a session that has held in the last minute. Nobody else has it.
+        ///
+        /// - Parameter session: the hash of the statement.
+        func recent(_ statement: SessionStatement, _ session: Hash256) -> SignedStatement? {
+            let known = statements.newest(of: statement.user) { $0.session == session }
+            guard let known, clock() <= known.time + Self.knownDuration else { return nil }
+            return known
         }
 
         /// Returns the person whom a head with a small body proves by what lies in memory, as ``proves(_:)`` does; `nil`
         /// where the rows are to be asked.
         func knows(_ head: ServiceHead) -> UserID? {
             guard !head.isLarge, head.operation.speaker != .anyone,
-                let authorization = try? read(head.authorization, head.audiences),
-                (try? recent(authorization.statement)) != nil
+                let statement = (try? read(head.authorization, head.audiences))?.statement,
+                statement.kind == .identity, let session = try? statement.hash(), recent(statement, session) != nil
             else { return nil }
-            return authorization.statement.user
+            return statement.user
         }
 
         /// Finds the recent session of a request of a person, and takes the request from their bucket.
@@ -88,18 +85,21 @@
         func recentSession<Promise>(
             of call: ServiceCall, promising find: (UserID) -> Promise?
         ) throws(TresorError) -> (session: RecentSession, promise: Promise)? {
-            guard let authorization = try? read(call.authorization, call.audiences) else { return nil }
+            guard let authorization = try? read(call.authorization, call.audiences),
+                authorization.statement.kind == .identity
+            else { return nil }
             let statement = authorization.statement
-            guard let (session, signer) = try recent(statement), let promise = find(statement.user) else { return nil }
+            let session = try statement.hash()
+            guard let known = recent(statement, session), let promise = find(statement.user) else { return nil }
             let request = try RequestStatement(authorization, in: session, call)
             let isSigned = try Self.holds { () throws(TresorError) in
                 try Ed25519.verify(authorization.signature, of: request.message, by: statement.key)
             }
             guard isSigned, limits.take(.requests(statement.user.digest.bytes), rate) == nil else { return nil }
-            let recent = RecentSession(
-                statement: statement, session: session, signer: signer,
+            let held = RecentSession(
+                statement: statement, session: session, signer: known.signer,
                 request: RequestKey(request, of: statement.user))
-            return (recent, promise)
+            return (held, promise)
         }
 
         /// Notes that a recent session was open.
@@ -109,7 +109,7 @@
         }
 
         /// Gives back what was taken from the bucket for a request that is judged anew.
-        func takeBack(_ recent: RecentSession) {
+        func giveBack(_ recent: RecentSession) {
             limits.giveBack(.requests(recent.user.digest.bytes), rate)
         }
     }

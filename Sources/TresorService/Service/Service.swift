@@ -187,10 +187,10 @@
                     return true
                 }
             } catch {
-                authentication.takeBack(recent)
+                authentication.giveBack(recent)
                 throw error
             }
-            authentication.takeBack(recent)
+            authentication.giveBack(recent)
             return false
         }
 
