@@ -210,7 +210,7 @@
                 draft.request.blobs, of: draft.entry.author, naming: judgment.named, at: draft.request.sequence,
                 in: draft.request.tresor, orElse: .forked)
             let changes =
-                [Room.counting(demand, at: context.now)] + blobs
+                Room.counting(demand, at: context.now) + blobs
                 + Self.statements(
                     draft.request.entry, draft.wraps, by: draft.entry.author, removing: draft.request.removing, judgment
                 )
