@@ -18,6 +18,8 @@
         /// A statement that the server has prepared, with the types that its values had.
         private struct Plan: Hashable {
             let text: String
+            /// Whether it fails unless it changes a row.
+            let isRequired: Bool
             let types: [Oid]
         }
 
@@ -37,6 +39,10 @@
 
         private static let begin = SQL("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
         private static let beginReading = SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        private static let writingByDefault = SQL(
+            "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE")
+        private static let readingByDefault = SQL(
+            "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         private static let commit = SQL("COMMIT")
         private static let rollback = SQL("ROLLBACK")
 
@@ -46,6 +52,8 @@
         /// How the commit of the last transaction ended; `nil` if that shows nothing about other commits.
         var lastCommit: CommitEnd?
         private var plans: [Plan: String] = [:]
+        /// The kind of a transaction that does not say how it begins.
+        private(set) var defaultKind = PostgresTransaction.Kind.read
 
         init(_ location: PostgresLocation, _ watch: PostgresWatch) {
             self.location = location
@@ -62,6 +70,7 @@
             if let connection { PQfinish(connection) }
             connection = nil
             plans = [:]
+            defaultKind = .read
         }
 
         /// Opens the connection if it is not open or the server closed it.
@@ -75,8 +84,9 @@
 
         /// Runs statements in one exchange.
         ///
-        /// PostgreSQL takes what is sent in one exchange as one transaction, and one that does not say how it begins
-        /// only reads, by the settings of this connection. So a read of one exchange needs no `BEGIN` and no `COMMIT`.
+        /// PostgreSQL takes what is sent in one exchange as one transaction, and commits it at the end. One that does not say
+        /// how it begins only reads, or writes, by the settings of this connection, which are changed where they are others.
+        /// So a whole transaction of one exchange needs no `BEGIN` and no `COMMIT`.
         ///
         /// - Parameters:
         ///   - beginning: the transaction that begins first; `nil` for none.
@@ -104,10 +114,17 @@
         private func exchange(
             _ statements: [SQL], on connection: OpaquePointer, beginning: PostgresTransaction.Kind?, committing: Bool
         ) throws(PostgresFailure) -> [SQLResult] {
-            var steps: [Step] = []
             var fresh: [Plan: String] = [:]
-            let isWholeRead = beginning == .read && committing
-            let beginning = isWholeRead ? nil : beginning
+            // What is set for one transaction alone, and what creates a schema, is for one that was begun.
+            let whole = committing && statements.allSatisfy { $0.isKept && !$0.liftsLimits } ? beginning : nil
+            let beginning = whole == nil ? beginning : nil
+            var settings: [Step] = []
+            if let whole, whole != defaultKind {
+                let setting = whole == .write ? Self.writingByDefault : Self.readingByDefault
+                try send(setting, to: connection, &settings, &fresh, as: .run(requirement: nil))
+                guard PQpipelineSync(connection) == 1 else { throw .broken }
+            }
+            var steps: [Step] = []
             if let beginning {
                 let begin = beginning == .write ? Self.begin : Self.beginReading
                 try send(begin, to: connection, &steps, &fresh, as: .run(requirement: nil))
@@ -115,8 +132,13 @@
             for statement in statements {
                 try send(statement, to: connection, &steps, &fresh, as: .run(requirement: statement.requirement))
             }
-            if committing, !isWholeRead { try send(Self.commit, to: connection, &steps, &fresh, as: .commit) }
+            if committing, whole == nil { try send(Self.commit, to: connection, &steps, &fresh, as: .commit) }
             guard PQpipelineSync(connection) == 1 else { throw .broken }
+            if let whole, whole != defaultKind {
+                // What was sent behind a setting that failed is no transaction of this kind.
+                guard (try? receive(settings, from: connection)) != nil else { throw .broken }
+                defaultKind = whole
+            }
             let results = try receive(steps, from: connection)
             return Array(results.dropFirst(beginning == nil ? 0 : 1).prefix(statements.count))
         }
@@ -134,12 +156,14 @@
             as step: Step
         ) throws(PostgresFailure) {
             let parameters = PostgresParameters(sql.values)
-            let text = sql.requirement == nil ? sql.text : Self.requiring(sql.text)
             var isSent = true
             if sql.isKept {
-                let plan = Plan(text: text, types: parameters.types)
-                let name = plans[plan] ?? fresh[plan] ?? "p\(plans.count + fresh.count)"
-                if plans[plan] == nil, fresh[plan] == nil {
+                let plan = Plan(text: sql.text, isRequired: sql.requirement != nil, types: parameters.types)
+                var known = plans[plan]
+                if known == nil, !fresh.isEmpty { known = fresh[plan] }
+                let name = known ?? "p\(plans.count + fresh.count)"
+                if known == nil {
+                    let text = Self.text(of: sql)
                     isSent = PQsendPrepare(connection, name, text, Int32(plan.types.count), plan.types) == 1
                     steps.append(.prepare(plan, name: name))
                     fresh[plan] = name
@@ -151,17 +175,20 @@
                     }
             } else {
                 isSent = parameters.withArguments { count, values, lengths, formats in
-                    PQsendQueryParams(connection, text, count, parameters.types, values, lengths, formats, 1) == 1
+                    let text = Self.text(of: sql)
+                    return PQsendQueryParams(
+                        connection, text, count, parameters.types, values, lengths, formats, 1) == 1
                 }
             }
             steps.append(step)
             guard isSent else { throw .broken }
         }
 
-        /// A statement that fails if it changes no row, so that the server itself refuses all that comes after it: it
-        /// divides by the number of rows.
-        private static func requiring(_ text: String) -> String {
-            "WITH changed AS (\(text) RETURNING 1) SELECT 1 / count(*) FROM changed"
+        /// The text of a statement. A required one fails if it changes no row, so that the server itself refuses all that
+        /// comes after it: it divides by the number of rows.
+        private static func text(of sql: SQL) -> String {
+            guard sql.requirement != nil else { return sql.text }
+            return "WITH changed AS (\(sql.text) RETURNING 1) SELECT 1 / count(*) FROM changed"
         }
 
         private static let divisionByZero = "22012"
@@ -182,11 +209,30 @@
                 // An empty answer stands between two steps.
                 guard PQstatus(connection) == CONNECTION_OK, PQgetResult(connection) == nil else { throw .broken }
             }
-            guard let end = PQgetResult(connection) else { throw .broken }
+            let commit = try receiveEnd(from: connection)
+            if let failure = failure ?? commit { throw failure }
+            return results
+        }
+
+        /// Receives the end of the pipeline, at which PostgreSQL commits a transaction without a `COMMIT`.
+        ///
+        /// - Returns: why it was not committed; `nil` if nothing failed here.
+        private func receiveEnd(from connection: OpaquePointer) throws(PostgresFailure) -> PostgresFailure? {
+            guard let first = PQgetResult(connection) else { throw .broken }
+            defer { PQclear(first) }
+            guard PQresultStatus(first) != PGRES_PIPELINE_SYNC else { return nil }
+            let failure = PostgresFailure(state: Self.state(of: first))
+            guard PQstatus(connection) == CONNECTION_OK, PQgetResult(connection) == nil,
+                let end = PQgetResult(connection)
+            else { throw .broken }
             defer { PQclear(end) }
             guard PQresultStatus(end) == PGRES_PIPELINE_SYNC else { throw .broken }
-            if let failure { throw failure }
-            return results
+            return failure
+        }
+
+        /// The five characters of the `SQLSTATE` of an answer; `nil` for none.
+        private static func state(of answer: OpaquePointer) -> String? {
+            PQresultErrorField(answer, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
         }
 
         private func take(
@@ -197,7 +243,7 @@
             // A statement before this one failed.
             case PGRES_PIPELINE_ABORTED: throw .refused(.store(.other))
             default:
-                let state = PQresultErrorField(answer, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
+                let state = Self.state(of: answer)
                 if case .run(let requirement?) = step, state == Self.divisionByZero { throw .refused(requirement) }
                 throw PostgresFailure(state: state)
             }
@@ -218,7 +264,7 @@
         /// Opens a connection in pipeline mode.
         ///
         /// A statement may take 5 seconds, and wait 5 seconds for a lock. A commit waits for the disk, whatever the
-        /// server's default is. A transaction reads one state, unless it begins as one that writes.
+        /// server's default is. A transaction reads one state, until the connection is set to write by default.
         private static func open(
             _ location: PostgresLocation, _ watch: PostgresWatch
         ) throws(PostgresFailure) -> OpaquePointer {

@@ -10,11 +10,6 @@
     ///
     /// They do not travel with the transactions, because PostgreSQL lets transactions that notify commit one at a time.
     final class PostgresHints: @unchecked Sendable {
-        private struct Pending {
-            var hints: Set<[UInt8]> = []
-            var isScheduled = false
-        }
-
         /// The maximum number of hints in a notification, which PostgreSQL limits to 8000 bytes.
         private static let groupCount = 60
 
@@ -22,7 +17,7 @@
         /// The waits of this connection for the server.
         let watch = PostgresWatch()
         private let location: PostgresLocation
-        private let pending = Mutex(Pending())
+        private let pending = Mutex(PendingHints())
         /// Everything below is used on this queue alone.
         private let queue = DispatchQueue(label: "tresor.postgres.hints")
         private var connection: OpaquePointer?
@@ -41,14 +36,15 @@
             }
         }
 
-        /// Sends a hint soon, together with others.
+        /// Sends a hint: at once if none was sent lately, otherwise soon and together with others.
         func notify(_ hint: [UInt8]) {
-            let isFirst = pending.withLock { pending in
-                pending.hints.insert(hint)
-                defer { pending.isScheduled = true }
-                return !pending.isScheduled
+            let delay = pending.withLock { $0.add(hint, at: .now) }
+            switch delay {
+            case nil: break
+            case .zero?: queue.async { self.send() }
+            case let delay?:
+                queue.asyncAfter(deadline: .now() + .nanoseconds(Int(delay / .nanoseconds(1)))) { self.send() }
             }
-            if isFirst { queue.async { self.send() } }
         }
 
         func close() async {
@@ -56,6 +52,8 @@
             await withCheckedContinuation { continuation in
                 queue.async {
                     self.isClosed = true
+                    // What waits to be sent together is not lost.
+                    self.send()
                     self.disconnect()
                     continuation.resume()
                 }
@@ -116,10 +114,7 @@
         }
 
         private func send() {
-            let hints = pending.withLock { pending in
-                defer { pending = Pending() }
-                return Array(pending.hints)
-            }
+            let hints = pending.withLock { $0.take(at: .now) }
             for start in stride(from: 0, to: hints.count, by: Self.groupCount) {
                 send(hints[start..<min(start + Self.groupCount, hints.count)])
             }

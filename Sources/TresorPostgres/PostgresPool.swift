@@ -48,12 +48,15 @@
 
             func mayBegin(_ job: Job) -> Bool { job.kind == .read || freeWrites > 0 }
 
-            /// Begins a job, if it may. While commits hang, a write takes the worker that has the least to lose.
+            /// Begins a job, if it may. While commits hang, a write takes the worker that has the least to lose. Otherwise a
+            /// job takes one whose connection is set for its kind, if there is one.
             mutating func begin(_ job: Job) -> Worker? {
                 guard mayBegin(job), !idle.isEmpty else { return nil }
                 let isWrite = job.kind == .write
                 freeWrites -= isWrite ? 1 : 0
-                return isWrite && hungWrites > 0 ? idle.removeFirst() : idle.removeLast()
+                guard !isWrite || hungWrites == 0 else { return idle.removeFirst() }
+                let place = idle.lastIndex { $0.connection.isOpen && $0.connection.defaultKind == job.kind }
+                return idle.remove(at: place ?? idle.endIndex - 1)
             }
 
             /// Begins what waits and may begin, the oldest first.

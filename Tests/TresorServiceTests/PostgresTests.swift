@@ -61,6 +61,42 @@
             await other.close()
         }
 
+        /// Who waits hears the first hint at once. Each notification is a transaction, and those behind it share one.
+        @Test func hintsThatComeCloseTogetherAreSentTogether() {
+            let start = ContinuousClock.now
+            var pending = PendingHints()
+            let first = pending.add([1], at: start)
+            #expect(first == .zero)
+            let second = pending.add([2], at: start)
+            #expect(second == nil)
+            let sent = Set(pending.take(at: start))
+            #expect(sent == [[1], [2]])
+            let close = start + .milliseconds(2)
+            let third = pending.add([3], at: close)
+            #expect(third == PendingHints.pause - .milliseconds(2))
+            let again = pending.add([3], at: close)
+            #expect(again == nil)
+            let next = pending.take(at: start + PendingHints.pause)
+            #expect(next == [[3]])
+            let later = pending.add([4], at: start + PendingHints.pause * 2)
+            #expect(later == .zero)
+        }
+
+        /// A process that ends tells the others first what it has written.
+        @Test func hintsThatWaitAreSentBeforeTheEnd() async throws {
+            let (engine, other) = try await Self.engines()
+            let hints = other.hints()
+            for hint in 0..<9 as Range<UInt8> { engine.notify([hint]) }
+            await engine.close()
+            var received: Set<[UInt8]> = []
+            for await hint in hints {
+                received.insert(hint)
+                if received.count == 9 { break }
+            }
+            #expect(received.count == 9)
+            await other.close()
+        }
+
         @Test func aConnectionThatBreaksBeforeTheCommitIsTriedAgain() async throws {
             let (engine, other) = try await Self.engines()
             let runs = Runs()

@@ -13,6 +13,10 @@ package protocol ServiceHandler: Sendable {
     /// - Throws: the refusal of a request whose body is not read.
     func proves(_ head: ServiceHead) async throws(Refusal) -> UserID?
 
+    /// Returns the person whom a head proves by what lies in memory, as ``proves(_:)`` does; `nil` where that has to be
+    /// asked. It waits for nothing and takes microseconds.
+    func knows(_ head: ServiceHead) -> UserID?
+
     /// Notes that a source sent something that proves nothing: a body that hardly came.
     func noteFailure(of source: [UInt8])
 
@@ -23,6 +27,8 @@ package protocol ServiceHandler: Sendable {
 extension ServiceHandler {
     /// A handler without accounts reads every body, as that of one person.
     package func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? { UserID(.zero) }
+    /// A handler without memory knows nobody.
+    package func knows(_ head: ServiceHead) -> UserID? { nil }
     /// A handler without limits counts nothing.
     package func noteFailure(of source: [UInt8]) {}
 }

@@ -202,6 +202,9 @@
             state = .judging
             timer?.cancel()
             let (source, audiences) = (exchange.source, exchange.audiences)
+            if let known = responder.verdict(on: head, from: source, to: audiences) {
+                return judged(exchange, .success(known))
+            }
             let loop = context.eventLoop
             let bound = NIOLoopBound((handler: self, exchange: exchange), eventLoop: loop)
             task = Task { [responder] in

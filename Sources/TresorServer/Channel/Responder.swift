@@ -66,6 +66,16 @@
             return Verdict(room: account != nil ? bodies : bodiesOfStrangers, account: account)
         }
 
+        /// The verdict on a head that is known, without a look at the database; `nil` where it has to be judged.
+        func verdict(on head: AcceptedHead, from source: [UInt8], to audiences: [Audience]) -> Verdict? {
+            guard case .service(let handler) = target, case .operation(let operation) = head.route else { return nil }
+            let known = handler.knows(
+                ServiceHead(
+                    operation: operation, bodyByteCount: head.bodyByteCount, authorization: head.authorization,
+                    source: source, audiences: audiences))
+            return known.map { Verdict(room: bodies, account: $0) }
+        }
+
         /// Notes that a source sent something that proves nothing.
         func noteFailure(of source: [UInt8]) {
             if case .service(let handler) = target { handler.noteFailure(of: source) }

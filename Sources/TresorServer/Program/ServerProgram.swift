@@ -10,8 +10,6 @@
     #endif
     import ArgumentParser
     import Cvariadic
-    import Dispatch
-    import Synchronization
     import TresorCrypto
     import TresorStore
 
@@ -79,39 +77,11 @@
         }
     }
 
-    /// Standard error, one write a line.
+    /// Standard error, one write a text.
     enum StandardError {
         static func write(_ text: String) {
             let bytes = Array(text.utf8)
             try? SystemCall.write(bytes.span.bytes, to: STDERR_FILENO)
-        }
-    }
-
-    /// Writes the lines of the log one after the other, on a thread of its own: a reader that is slow, or none, holds up
-    /// no request. Lines that come while too many wait are dropped.
-    final class LineWriter: Sendable {
-        private static let greatestCount = 10_000
-
-        private let queue = DispatchQueue(label: "tresor.log")
-        private let waiting = Atomic(0)
-        private let sink: @Sendable (String) -> Void
-
-        init(_ sink: @escaping @Sendable (String) -> Void) { self.sink = sink }
-
-        func write(_ line: String) {
-            guard waiting.load(ordering: .relaxed) < Self.greatestCount else { return }
-            waiting.add(1, ordering: .relaxed)
-            queue.async { [self] in
-                sink(line)
-                waiting.subtract(1, ordering: .relaxed)
-            }
-        }
-
-        /// Waits a second for the lines that wait.
-        func finish() {
-            let end = DispatchSemaphore(value: 0)
-            queue.async { end.signal() }
-            _ = end.wait(timeout: .now() + 1)
         }
     }
 #endif

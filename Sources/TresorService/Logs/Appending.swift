@@ -16,17 +16,23 @@
 
         /// Appends an entry if the log ends where its author expects, and if the caller may.
         ///
+        /// - Parameter triesKnownEnd: whether the end that this process knows is tried before the database is asked for it.
         /// - Throws: ``TresorError/noAccess`` for a person who is not in the tresor, whatever else is wrong, and for a
         ///   tresor that is not there; else the errors of ``AppendRules``; `TresorError.failed(_:)` with `full` beyond a
         ///   quota.
-        func append(_ request: AppendRequest, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
+        func append(
+            _ request: AppendRequest, by caller: Caller, triesKnownEnd: Bool = true
+        ) async throws(TresorError) -> OutcomeAnswer {
             let account = caller.user.digest.bytes
             let weight = AppendDraft.weight(of: request)
             let draft = try await context.work.run(weight: weight, for: account) { () throws(TresorError) in
                 try AppendDraft(request)
             }
             guard request.sequence > 0 else { return try await found(draft, by: caller) }
-            if try await appendAtKnownEnd(draft, by: caller) { return OutcomeAnswer(.done) }
+            let keeping = keeping(for: caller)
+            if triesKnownEnd, try await appendAtKnownEnd(draft, by: caller.user, keeping: keeping) {
+                return OutcomeAnswer(.done)
+            }
             guard let place = try await place(of: caller.user, in: request.tresor) else { throw .noAccess }
             guard place.end.count == request.sequence, place.end.head == request.previous else {
                 guard place.isMember else { throw .noAccess }
@@ -39,13 +45,14 @@
             }
             let judgment: Judgment
             do throws(TresorError) {
-                judgment = try await judge(draft, by: caller, on: before)
+                judgment = try await judge(draft, by: caller.user, on: before)
             } catch {
                 throw place.isMember ? error : .noAccess
             }
             let demand = Demand(draft, on: before)
             try await checkRoom(demand, for: draft, judgment)
-            let isDone = try await write(draft, judgment, demand, for: caller, first: advance(draft, judgment))
+            let first = advance(draft, judgment)
+            let isDone = try await write(draft, judgment, demand, for: caller.user, first: first, keeping: keeping)
             guard !isDone else { return OutcomeAnswer(.done) }
             guard place.isMember else { throw .noAccess }
             return OutcomeAnswer(.conflict)
@@ -53,9 +60,8 @@
 
         /// Judges an entry by the rules and by the policy of the service: each tresor keeps its approvers.
         private func judge(
-            _ draft: AppendDraft, by caller: Caller, on before: LogState?
+            _ draft: AppendDraft, by user: UserID, on before: LogState?
         ) async throws(TresorError) -> Judgment {
-            let user = caller.user
             let weight = draft.weight(on: before)
             let judgment = try await context.work.run(weight: weight, for: user.digest.bytes) {
                 () throws(TresorError) in try AppendRules.judge(draft, by: user, on: before)
@@ -69,24 +75,55 @@
             return judgment
         }
 
+        /// Reads the body of a small append of a member behind the end of a log that this process knows; `nil` for another
+        /// one.
+        func expected(_ body: [UInt8], by user: UserID) -> AppendRequest? {
+            guard body.count <= ServiceHead.smallByteCount, let request = try? AppendRequest(body),
+                AppendDraft.weight(of: request) < WorkApart.leastWeight, knownState(before: request, of: user) != nil
+            else { return nil }
+            return request
+        }
+
+        /// Appends an entry for a session that was open lately, in the transaction that reads its account.
+        ///
+        /// - Returns: `false` if nothing was written. Whatever is wrong is then said as if this had not been tried.
+        func append(_ request: AppendRequest, in recent: RecentSession) async throws(TresorError) -> Bool {
+            let (weight, account) = (AppendDraft.weight(of: request), recent.user.digest.bytes)
+            let read = try? await context.work.run(weight: weight, for: account) { () throws(TresorError) in
+                try AppendDraft(request)
+            }
+            guard let draft = read else { return false }
+            let keeping = recent.keeping(OutcomeAnswer(.done).bytes, at: context.now).orElse(.forked)
+            return try await appendAtKnownEnd(draft, by: recent.user, keeping: keeping)
+        }
+
+        /// The state of a log that this process knows, if it ends where a member expects.
+        private func knownState(before request: AppendRequest, of user: UserID) -> LogState? {
+            guard let before = context.states.known(request.tresor), before.entryCount == request.sequence,
+                before.head.hash == request.previous, before.members[user] != nil
+            else { return nil }
+            return before
+        }
+
         /// Appends an entry of a member where this process knows the end of the log, without asking where it is.
         ///
         /// - Returns: `false` if nothing was written. Whatever is wrong is then said as if this had not been tried.
-        private func appendAtKnownEnd(_ draft: AppendDraft, by caller: Caller) async throws(TresorError) -> Bool {
-            let request = draft.request
-            guard let before = context.states.known(request.tresor), before.entryCount == request.sequence,
-                before.head.hash == request.previous, before.members[caller.user] != nil,
-                let judgment = try? await judge(draft, by: caller, on: before)
+        private func appendAtKnownEnd(
+            _ draft: AppendDraft, by user: UserID, keeping: SQL
+        ) async throws(TresorError) -> Bool {
+            guard let before = knownState(before: draft.request, of: user),
+                let judgment = try? await judge(draft, by: user, on: before)
             else { return false }
             let demand = Demand(draft, on: before)
             guard (try? await checkRoom(demand, for: draft, judgment)) != nil else { return false }
-            return try await write(draft, judgment, demand, for: caller, first: advance(draft, judgment))
+            let first = advance(draft, judgment)
+            return try await write(draft, judgment, demand, for: user, first: first, keeping: keeping)
         }
 
         /// Writes the first entry of a log. Its founder, who is the caller, is judged by the entry alone, so that
         /// nobody learns whether a tresor is there.
         private func found(_ draft: AppendDraft, by caller: Caller) async throws(TresorError) -> OutcomeAnswer {
-            let judgment = try await judge(draft, by: caller, on: nil)
+            let judgment = try await judge(draft, by: caller.user, on: nil)
             let place = try await place(of: caller.user, in: draft.request.tresor)
             if let place {
                 guard place.isMember else { throw .noAccess }
@@ -103,7 +140,10 @@
                     .digest(draft.request.tresor.digest), .digest(judgment.state.head.hash),
                     .digest(caller.user.digest), .number(draft.byteCount), .number(context.now),
                 ])
-            if try await write(draft, judgment, demand, for: caller, first: insertion) { return OutcomeAnswer(.done) }
+            let keeping = keeping(for: caller)
+            if try await write(draft, judgment, demand, for: caller.user, first: insertion, keeping: keeping) {
+                return OutcomeAnswer(.done)
+            }
             // A tresor that was deleted keeps its place.
             guard try await self.place(of: caller.user, in: draft.request.tresor)?.isMember == true else {
                 throw .noAccess
@@ -149,24 +189,28 @@
                 ])
         }
 
+        /// The statement that keeps the answer to a request that has proved who asks.
+        private func keeping(for caller: Caller) -> SQL {
+            caller.request.keeping(OutcomeAnswer(.done).bytes, at: context.now).orElse(.busy)
+        }
+
         /// Writes all of it or nothing.
         ///
-        /// - Parameter first: the statement that takes the place of the entry.
+        /// - Parameters:
+        ///   - first: the statement that takes the place of the entry.
+        ///   - keeping: the statement that keeps the answer.
         /// - Returns: whether the place was free.
         private func write(
-            _ draft: AppendDraft, _ judgment: Judgment, _ demand: Demand, for caller: Caller, first: SQL
+            _ draft: AppendDraft, _ judgment: Judgment, _ demand: Demand, for user: UserID, first: SQL, keeping: SQL
         ) async throws(TresorError) -> Bool {
             // No engine throws *forked*: it says here that somebody else took the place.
-            let places = [
-                first.orElse(.forked),
-                caller.request.keeping(OutcomeAnswer(.done).bytes, at: context.now).orElse(.busy),
-            ]
+            let places = [first.orElse(.forked), keeping]
             // A blob that is not there is a conflict too.
             let blobs = Blobs.statements(
                 draft.request.blobs, of: draft.entry.author, naming: judgment.named, at: draft.request.sequence,
                 in: draft.request.tresor, orElse: .forked)
             let changes =
-                [Room.counting(demand, at: context.now)] + blobs
+                Room.counting(demand, at: context.now) + blobs
                 + Self.statements(
                     draft.request.entry, draft.wraps, by: draft.entry.author, removing: draft.request.removing, judgment
                 )
@@ -180,7 +224,7 @@
             context.engine.notify(draft.request.tresor.digest.bytes)
             await context.states.extend(
                 to: judgment.state, cost: judgment.cost, by: WorkApart.weight(ofBytes: draft.request.entry.count),
-                for: caller.user.digest.bytes)
+                for: user.digest.bytes)
             return true
         }
 

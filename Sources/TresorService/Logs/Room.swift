@@ -119,37 +119,73 @@
             return more <= (shared - total - own) / 2
         }
 
-        private func written(_ demand: Demand) async throws(TresorError) -> Written {
+        /// Reads what the author of a demand wrote, and what others did.
+        ///
+        /// *authors* counts what people wrote who are not the founder. The founder wrote the rest: no row changes with each
+        /// of their entries.
+        func written(_ demand: Demand) async throws(TresorError) -> Written {
+            let isFounder = demand.author == demand.founder
+            let found = try await rows(of: demand, isFounder: isFounder)
+            var written = Written()
+            if let row = found[0].first, try row.number(2) == Self.day(at: context.now) {
+                written.unread = try row.number(3)
+            }
+            let entries = demand.entryCount ?? 0
+            let bytesOfAuthors = try Self.count(found[2].first, 0)
+            if isFounder {
+                written.othersEntries = try Self.count(found[1].first, 0)
+                written.othersBytes = bytesOfAuthors
+                written.entries = entries - min(entries, written.othersEntries)
+                let (all, others) = (try Self.count(found[4].first, 0), try Self.count(found[1].first, 1))
+                written.bytes = all - min(all, others)
+            } else {
+                written.entries = try Self.count(found[0].first, 0)
+                written.bytes = try Self.count(found[0].first, 1)
+                written.othersEntries = entries - min(entries, written.entries)
+                let all = try Self.count(found[3].first, 1)
+                written.othersBytes = all - min(all, bytesOfAuthors)
+            }
+            return written
+        }
+
+        /// Reads, each in one row: the row of the author; what all but the founder wrote in the tresor; the bytes of all but
+        /// the founder, or those of the author, in all tresors of the founder; the number and bytes of these; the bytes of
+        /// the tresor.
+        private func rows(of demand: Demand, isFounder: Bool) async throws(TresorError) -> [[SQLRow]] {
             let tresor = SQLValue.digest(demand.tresor.digest)
             let (founder, author) = (SQLValue.digest(demand.founder.digest), SQLValue.digest(demand.author.digest))
-            let found = try await context.engine.read { (transaction) throws(TresorError) in
+            let bytesOfOthers = SQL(
+                """
+                SELECT CAST(COALESCE(sum(a.bytes), 0) AS bigint) FROM authors a
+                JOIN tresors t ON t.tresor = a.tresor
+                WHERE t.founder = $1 AND a.account <> $1
+                """, [founder])
+            let bytesOfAuthor = SQL(
+                """
+                SELECT CAST(COALESCE(sum(a.bytes), 0) AS bigint) FROM authors a
+                JOIN tresors t ON t.tresor = a.tresor
+                WHERE t.founder = $1 AND a.account = $2
+                """, [founder, author])
+            return try await context.engine.read { (transaction) throws(TresorError) in
                 try transaction.rows(of: [
                     SQL(
                         "SELECT entries, bytes, day, unread FROM authors WHERE tresor = $1 AND account = $2",
                         [tresor, author]),
                     SQL(
                         """
-                        SELECT CAST(COALESCE(sum(entries), 0) AS bigint) FROM authors
-                        WHERE tresor = $1 AND account <> $2
-                        """, [tresor, author]),
-                    SQL(
-                        """
-                        SELECT CAST(COALESCE(sum(a.bytes), 0) AS bigint) FROM authors a
-                        JOIN tresors t ON t.tresor = a.tresor
-                        WHERE t.founder = $1 AND a.account <> $2
-                        """, [founder, author]),
+                        SELECT CAST(COALESCE(sum(entries), 0) AS bigint), CAST(COALESCE(sum(bytes), 0) AS bigint)
+                        FROM authors WHERE tresor = $1 AND account <> $2
+                        """, [tresor, founder]),
+                    isFounder ? bytesOfOthers : bytesOfAuthor,
+                    UsageCache.search(demand.founder),
+                    SQL("SELECT bytes FROM tresors WHERE tresor = $1", [tresor]),
                 ])
             }
-            var written = Written()
-            if let row = found[0].first {
-                // A count that is wrong stops nobody from writing.
-                written.entries = UInt64(max(0, try row.integer(0)))
-                written.bytes = UInt64(max(0, try row.integer(1)))
-                if try row.number(2) == Self.day(at: context.now) { written.unread = try row.number(3) }
-            }
-            written.othersEntries = UInt64(max(0, try found[1].first?.integer(0) ?? 0))
-            written.othersBytes = UInt64(max(0, try found[2].first?.integer(0) ?? 0))
-            return written
+        }
+
+        /// A count of a row; 0 for no row. One that is wrong stops nobody from writing.
+        private static func count(_ row: SQLRow?, _ column: Int) throws(TresorError) -> UInt64 {
+            UInt64(max(0, try row?.integer(column) ?? 0))
         }
 
         /// The number of a day, by which unread bodies are counted.
@@ -158,11 +194,14 @@
 
     /// The statements that count.
     extension Room {
-        /// Counts an entry for its author.
-        static func counting(_ demand: Demand, at time: UInt64) -> SQL {
-            counting(
-                entries: 1, bytes: Int64(clamping: demand.bytes), unread: demand.unread,
-                of: .digest(demand.author.digest), in: .digest(demand.tresor.digest), at: time)
+        /// The statements that count an entry for its author: none for the founder, but for a body that nothing here reads.
+        static func counting(_ demand: Demand, at time: UInt64) -> [SQL] {
+            guard demand.author != demand.founder || demand.unread > 0 else { return [] }
+            return [
+                counting(
+                    entries: 1, bytes: Int64(clamping: demand.bytes), unread: demand.unread,
+                    of: .digest(demand.author.digest), in: .digest(demand.tresor.digest), at: time)
+            ]
         }
 
         /// Counts what a person wrote into a tresor.

@@ -13,8 +13,8 @@
         var partByteCount = 4 << 20
 
         /// The weight that is folded between two snapshots: as much as a state is large, so that neither folding nor
-        /// writing takes most of the time, and at most that of 16 MiB.
-        static func interval(ofCost cost: Int) -> Int { min(max(64, cost / 4_096), 16_384) }
+        /// writing takes most of the time; at least what is folded in a fortieth of a second, and at most that of 16 MiB.
+        static func interval(ofCost cost: Int) -> Int { min(max(256, cost / 4_096), 16_384) }
 
         /// Returns the state of the newest snapshot.
         ///

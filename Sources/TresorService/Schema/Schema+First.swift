@@ -38,6 +38,7 @@
                 key: ["tresor", "account"], indexes: [.init(columns: ["account", "tresor"])], partCount: 32),
             // What each author wrote: entries, and the bytes of these and of the wraps and blobs that they put;
             // unread: the bytes of bodies that nothing here reads, on the day of that number since 1970.
+            // Of the founder only day and unread count: the rest is what is left of the tresor beside the others.
             Table(
                 name: "authors",
                 columns: [

@@ -4,20 +4,8 @@
     import TresorCore
     import TresorCrypto
 
-    /// The person or device that asks, proved by the signatures of the session and of the request.
-    struct Caller: Sendable {
-        let user: UserID
-        /// The device that speaks for itself; `nil` for a person.
-        let device: DeviceID?
-        /// `nil` for a person without an account, who may only register.
-        let account: Account?
-        /// The chain of the body, if it is what proves the session.
-        let chain: CardChain?
-        let request: RequestKey
-    }
-
     /// Proves who asks (SPEC §18.2). The row of the account is read for every request: the end of a session counts at
-    /// once in every process.
+    /// once in every process. An append of a recent session reads it where it writes.
     ///
     /// The cheap checks come first: form and time, the signature of the request by the key that the statement names, the
     /// rows, the signature of the statement, and only then the chain of a body. A source that fails too often is barred:
@@ -56,9 +44,9 @@
         /// The rate of the requests of an account.
         let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
-        private let statements = Held<SignedStatement>()
+        let statements = Held<SignedStatement>()
         /// The time for which a session is known that has held, in seconds: it may have ended since.
-        private static let knownDuration: UInt64 = 60
+        static let knownDuration: UInt64 = 60
 
         init(context: ServiceContext) {
             engine = context.engine
@@ -116,9 +104,9 @@
             do throws(TresorError) {
                 // A small request makes a session known, and its key, whether the source is barred or not.
                 let session = try statement.hash()
-                let known = statements.newest(of: statement.user) { $0.session == session }
-                if head.isLarge, isBarred, known == nil, try !isSignedAsBefore(statement) { throw TresorError.busy }
-                if !head.isLarge, let known, clock() <= known.time + Self.knownDuration { return person }
+                let isKnown = statements.contains(of: statement.user) { $0.session == session }
+                if head.isLarge, isBarred, !isKnown, try !isSignedAsBefore(statement) { throw TresorError.busy }
+                if !head.isLarge, recent(statement, session) != nil { return person }
                 state = try await self.state(of: statement, hash: session)
             } catch {
                 throw Refusal(error)
@@ -151,7 +139,7 @@
         func noteFailure(of source: [UInt8]) { _ = limits.take(.failure, of: source) }
 
         /// Reads the header; `nil` for none, for another service or address, and for a time that is not now.
-        private func read(_ text: String?, _ audiences: [Audience]) throws(Refusal) -> Authorization? {
+        func read(_ text: String?, _ audiences: [Audience]) throws(Refusal) -> Authorization? {
             guard let text, let authorization = try? Authorization(text), authorization.statement.server == server,
                 isInTime(authorization)
             else { return nil }
@@ -211,9 +199,7 @@
             _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall, isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
             let statement = authorization.statement
-            let request = try RequestStatement(
-                session: session, id: authorization.id, time: authorization.time, operation: call.operation,
-                body: call.body)
+            let request = try RequestStatement(authorization, in: session, call)
             let isSigned = try Self.holds { () throws(TresorError) in
                 try Ed25519.verify(authorization.signature, of: request.message, by: statement.key)
             }
@@ -386,7 +372,7 @@
         /// Whether a signature verifies.
         ///
         /// - Throws: the errors of the library.
-        fileprivate static func holds(_ check: () throws(TresorError) -> Void) throws(TresorError) -> Bool {
+        static func holds(_ check: () throws(TresorError) -> Void) throws(TresorError) -> Bool {
             do throws(TresorError) {
                 try check()
                 return true

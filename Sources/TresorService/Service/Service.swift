@@ -65,6 +65,9 @@
             }
         }
 
+        /// Returns the person whose session has held in the last minute, for a head with a small body.
+        package func knows(_ head: ServiceHead) -> UserID? { authentication.knows(head) }
+
         /// Notes that a source sent something that proves nothing.
         package func noteFailure(of source: [UInt8]) { authentication.noteFailure(of: source) }
 
@@ -158,6 +161,18 @@
                 }
                 do throws(TresorError) { return try await answerAnyone(call) } catch { throw Refusal(error) }
             }
+            var refusal: TresorError?
+            var isTried = false
+            if call.operation == .append {
+                do throws(TresorError) {
+                    switch try await appendAtOnce(call) {
+                    case true?: return ServiceReply(OutcomeAnswer(.done))
+                    case let tried: isTried = tried != nil
+                    }
+                } catch {
+                    refusal = error
+                }
+            }
             let caller: Caller
             switch try await authentication.authenticate(call) {
             case .tooOften(let seconds): return Self.refusal(until: seconds)
@@ -166,17 +181,41 @@
             case .caller(let proved): caller = proved
             }
             if let seconds = limit(call.operation, caller) { return Self.refusal(until: seconds) }
-            var refusal: TresorError?
-            do throws(TresorError) {
-                let reply = try await Dispatch(context: context).answer(call, of: caller)
-                guard reply == Self.conflict else { return reply }
-            } catch {
-                refusal = error
+            if refusal == nil {
+                do throws(TresorError) {
+                    let dispatch = Dispatch(context: context, isAppendTried: isTried)
+                    let reply = try await dispatch.answer(call, of: caller)
+                    guard reply == Self.conflict else { return reply }
+                } catch {
+                    refusal = error
+                }
             }
             // A copy of this very request may have been answered in the meantime. It did what this one could not.
             if let kept = try? await kept(caller.request) { return try Self.reply(kept) }
             guard let refusal else { return Self.conflict }
             throw Refusal(refusal)
+        }
+
+        /// Appends in one transaction that also proves the session, where all of it is likely to hold.
+        ///
+        /// - Returns: `false` if it did not hold, and `nil` if it was not likely: nothing was written, and the request is
+        ///   judged in order.
+        /// - Throws: the errors of the engine.
+        private func appendAtOnce(_ call: ServiceCall) async throws(TresorError) -> Bool? {
+            let appending = Appending(context: context)
+            let found = try authentication.recentSession(of: call) { appending.expected(call.body, by: $0) }
+            guard let (recent, request) = found else { return nil }
+            do throws(TresorError) {
+                if try await appending.append(request, in: recent) {
+                    authentication.confirm(recent)
+                    return true
+                }
+            } catch {
+                authentication.giveBack(recent)
+                throw error
+            }
+            authentication.giveBack(recent)
+            return false
         }
 
         private static let conflict = ServiceReply(OutcomeAnswer(.conflict))
@@ -228,6 +267,8 @@
     /// Hands each request to the operation that it asks for.
     private struct Dispatch: Sendable {
         let context: ServiceContext
+        /// Whether the end of the log that this process knows was tried already.
+        let isAppendTried: Bool
 
         func answer(_ call: ServiceCall, of caller: Caller) async throws(TresorError) -> ServiceReply {
             let body = call.body
@@ -247,7 +288,9 @@
             case .entries: return ServiceReply(try await logs.entries(EntriesRequest(body), by: caller))
             case .tresors: return ServiceReply(try await logs.tresors(TresorsRequest(body), by: caller))
             case .append:
-                return ServiceReply(try await Appending(context: context).append(AppendRequest(body), by: caller))
+                let appending = Appending(context: context)
+                return ServiceReply(
+                    try await appending.append(AppendRequest(body), by: caller, triesKnownEnd: !isAppendTried))
             case .wraps: return ServiceReply(try await wraps.wraps(WrapsRequest(body), by: caller))
             case .putWraps: return ServiceReply(try await wraps.put(PutWrapsRequest(body), by: caller))
             case .putBlob: return ServiceReply(try await blobs.put(PutBlobRequest(body), by: caller))

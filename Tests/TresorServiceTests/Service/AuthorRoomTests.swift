@@ -138,11 +138,7 @@
             func bytesOfReader() async throws -> Int64 {
                 try await counted(SQL("SELECT bytes FROM authors WHERE account = $1", [.digest(reader.digest)]))
             }
-            func expectSum() async throws {
-                let sum = try await counted(SQL("SELECT CAST(sum(bytes) AS bigint) FROM authors"))
-                #expect(try await counted(SQL("SELECT bytes FROM tresors")) == sum)
-            }
-            try await expectSum()
+            try await FounderRoomTests.expectExact(house)
             let before = try await bytesOfReader()
             let wrap = try await house.junk(for: house.reader.chain)
             for _ in 0..<2 {
@@ -150,10 +146,10 @@
                 #expect(try await house.signer(house.reader).reply(put).status == 200)
                 #expect(try await bytesOfReader() == before + Int64(wrap.bytes.count))
             }
-            try await expectSum()
+            try await FounderRoomTests.expectExact(house)
             try await house.owner.tresor(house.tresor).perform(.revoke([.user(reader)]))
             #expect(try await bytesOfReader() == before)
-            try await expectSum()
+            try await FounderRoomTests.expectExact(house)
         }
 
         @Test func halfOfWhatIsLeftIsHalf() {

@@ -33,6 +33,19 @@
             #expect(limits.look(key, Self.rate, at: start) == 11)
         }
 
+        @Test func whatIsGivenBackIsTakenOnce() {
+            let now = start
+            let limits = RateLimits(clock: { now })
+            let key = RateLimits.Key.requests([1])
+            // A bucket never holds more than it began with.
+            limits.giveBack(key, Self.rate)
+            for _ in 0..<3 { #expect(limits.take(key, Self.rate) == nil) }
+            #expect(limits.take(key, Self.rate) != nil)
+            limits.giveBack(key, Self.rate)
+            #expect(limits.take(key, Self.rate) == nil)
+            #expect(limits.take(key, Self.rate) != nil)
+        }
+
         @Test func everybodyHasABucketForEachThing() {
             let limits = RateLimits()
             for _ in 0..<3 { _ = limits.take(.requests([1]), Self.rate, at: start) }

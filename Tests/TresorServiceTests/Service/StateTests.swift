@@ -108,7 +108,7 @@
         }
 
         @Test func A231_aSnapshotIsDueAfterAsMuchAsAStateIsLarge() {
-            #expect(Snapshots.interval(ofCost: 0) == 64)
+            #expect(Snapshots.interval(ofCost: 0) == 256)
             #expect(Snapshots.interval(ofCost: 4_096_000) == 1_000)
             #expect(Snapshots.interval(ofCost: .max) == WorkApart.weight(ofBytes: 16 << 20) - 1)
         }

@@ -166,11 +166,15 @@
             }
         }
 
-        @Test func A230_anIdleStrangerMakesRoomAndAnAccountStays() async throws {
+        /// The account is known at once, or after a look at its rows.
+        @Test(arguments: [true, false]) func A230_anIdleStrangerMakesRoomAndAnAccountStays(
+            isKnownAtOnce: Bool
+        ) async throws {
             var limits = Wire.patientLimits
             limits.connectionsOfSource = 2
-            try await Wire.run(limits: limits, handler: NotingHandler(knowing: "a proof")) { wire in
-                let proved = Wire.request("card", headers: ["Authorization: a proof"])
+            let handler = NotingHandler(knowing: "a proof", atOnce: isKnownAtOnce)
+            try await Wire.run(limits: limits, handler: handler) { wire in
+                let proved = Wire.request("card", body: [1, 2, 3], headers: ["Authorization: a proof"])
                 func asks(_ client: RawClient, _ request: [UInt8] = Wire.request("card")) async -> Bool {
                     await client.send(request)
                     return await client.readAnswer()?.status == 200
@@ -187,6 +191,7 @@
                 #expect(end.isClosed && end.bytes.isEmpty)
                 for client in [second, newest] { #expect(await asks(client)) }
                 #expect(await asks(account, proved))
+                #expect(handler.calls.filter { $0.authorization != nil }.map(\.body) == [[1, 2, 3], [1, 2, 3]])
                 #expect(wire.log.all.count { $0.contains("\"event\":\"turned-away\"") } == 1)
             }
         }

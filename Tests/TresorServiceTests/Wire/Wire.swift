@@ -85,6 +85,8 @@
         private let held = Mutex<[CheckedContinuation<Void, Never>]>([])
         /// The authorization by which a head proves who asks; `nil` if each head does.
         private let known: String?
+        /// Whether it knows that authorization at once, and not later.
+        private let knowsAtOnce: Bool
         /// The operation that proves nothing to it; `nil` for none.
         private let refusing: ServiceOperation?
         private let refusal: Refusal
@@ -92,11 +94,13 @@
 
         init(
             growth: Int = 1, holding: ServiceOperation? = nil, knowing known: String? = nil,
-            refusing: ServiceOperation? = nil, by refusal: Refusal = Refusal(.unauthorized, .noAccess)
+            atOnce knowsAtOnce: Bool = false, refusing: ServiceOperation? = nil,
+            by refusal: Refusal = Refusal(.unauthorized, .noAccess)
         ) {
             self.growth = growth
             self.holding = holding
             self.known = known
+            self.knowsAtOnce = knowsAtOnce
             self.refusing = refusing
             self.refusal = refusal
         }
@@ -114,9 +118,13 @@
         }
 
         func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
-            if known == nil || head.authorization == known { return UserID(.zero) }
+            if known == nil || head.authorization == known && !knowsAtOnce { return UserID(.zero) }
             if head.isLarge { throw Refusal(.unauthorized, .noAccess) }
             return nil
+        }
+
+        func knows(_ head: ServiceHead) -> UserID? {
+            knowsAtOnce && head.authorization == known && !head.isLarge ? UserID(.zero) : nil
         }
 
         func noteFailure(of source: [UInt8]) { failed.withLock { $0.append(source) } }

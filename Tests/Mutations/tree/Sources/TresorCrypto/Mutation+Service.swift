@@ -144,4 +144,6 @@ extension Mutation {
     package static let spentRequest = Mutation(rawValue: "spentRequest")
     /// That the accounts behind one address leave places to others.
     package static let linePlaces = Mutation(rawValue: "linePlaces")
+    /// That a recent session is open where its entry is written.
+    package static let openSession = Mutation(rawValue: "openSession")
 }

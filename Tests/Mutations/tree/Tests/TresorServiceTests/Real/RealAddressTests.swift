@@ -44,6 +44,15 @@
                 _ = try await anna.ask(EndSessionsRequest())
                 return try await anna.reply(AccountRequest()).status == 200
             }
+            try await Self.expectReal(without: .openSession) {
+                let bench = try await Bench()
+                let service = try Service(engine: bench.engine, settings: bench.settings)
+                let anna = try await bench.person("anna")
+                let founding = try anna.founding()
+                _ = try await anna.at(service).ask(founding)
+                _ = try await anna.ask(EndSessionsRequest())
+                return try await anna.at(service).reply(try founding.next(by: anna)).status == 200
+            }
         }
     }
 #endif

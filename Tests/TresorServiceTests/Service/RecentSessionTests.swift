@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    extension AppendRequest {
+        /// A request of the same author for the next place.
+        func next(by signer: Signer) throws -> AppendRequest {
+            let last = try Entry(entry)
+            let entry = try Entry(
+                tresor: tresor, sequence: sequence + 1, previous: last.hash(), author: signer.identity,
+                time: signer.clock.now, body: .additive(.sample))
+            return AppendRequest(
+                tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes, wraps: [],
+                removing: [])
+        }
+    }
+
+    /// Appends of a session that was open lately: its account is read in the transaction that writes.
+    @Suite(.overEveryEngine) struct RecentSessionTests {
+        /// A change of a person's rows after which a session says nothing, and the answer that it gets.
+        enum End: CaseIterable {
+            case closed, waiting, renewed, awaited, ended
+
+            func statement(_ anna: Signer) throws -> SQL {
+                let user = SQLValue.digest(anna.user.digest)
+                switch self {
+                case .closed: return SQL("UPDATE accounts SET state = 4 WHERE account = $1", [user])
+                case .waiting: return SQL("UPDATE accounts SET state = 2 WHERE account = $1", [user])
+                case .renewed:
+                    let renewed = try anna.identity.renewCard(time: anna.clock.now).identity
+                    return Account.replacement(by: renewed.chain, after: 0)
+                case .awaited: return Account.awaiting(.zero, generation: 1, of: anna.user)
+                case .ended: return Account.beginning(try Era.first.next(), of: anna.user)
+                }
+            }
+
+            var status: Int { self == .waiting ? 403 : 401 }
+        }
+
+        @Test(arguments: End.allCases) func A236_aSessionThatHasEndedWritesNothing(_ end: End) async throws {
+            let bench = try await Bench()
+            let engine = MeddlingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            let anna = try await bench.person("anna").at(service)
+            let founding = try anna.founding()
+            #expect(try await anna.ask(founding).outcome == .done)
+            let second = try founding.next(by: anna)
+            #expect(try await anna.ask(second).outcome == .done)
+            let third = try second.next(by: anna)
+            let change = try end.statement(anna)
+            let before = try await bench.rows()
+            // It ends elsewhere when this process has judged the entry already.
+            engine.beforeNextWrite { [bench] in _ = try? await bench.engine.write([change]) }
+            #expect(try await anna.reply(third).status == end.status)
+            #expect(try await anna.reply(third).status == end.status)
+            let after = try await bench.rows()
+            #expect(after.prefix(4) == before.prefix(4) && after.last == before.last)
+            #expect(after != before)
+        }
+
+        @Test func A124_aSessionOfARemovedDeviceWritesNothing() async throws {
+            let bench = try await Bench()
+            let engine = MeddlingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            let anna = try await bench.person("anna")
+            let device = try await anna.trustedDevice().1.id
+            let speaking = try bench.signer(anna.identity, device: device).at(service)
+            let founding = try speaking.founding()
+            #expect(try await speaking.ask(founding).outcome == .done)
+            let second = try founding.next(by: speaking)
+            #expect(try await speaking.ask(second).outcome == .done)
+            engine.beforeNextWrite { _ = try? await anna.ask(DeleteServerSharesRequest(devices: [device])) }
+            let third = try second.next(by: speaking)
+            #expect(try await speaking.reply(third) == .unauthorized)
+            #expect(try await bench.rows()[1].count == 2)
+            #expect(try await anna.at(service).ask(third).outcome == .done)
+        }
+
+        /// An id serves one request, and one that comes again gets its answer again.
+        @Test func A129_anIdServesOneAppend() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let founding = try anna.founding()
+            _ = try await anna.ask(founding)
+            let second = try founding.next(by: anna)
+            let third = try second.next(by: anna)
+            let id = try randomBytes(16)
+            for _ in 0..<2 { #expect(try await anna.ask(second, id: id).outcome == .done) }
+            #expect(try await anna.reply(third, id: id) == .refused(.failed(.other)))
+            #expect(try await bench.rows()[1].count == 2)
+            #expect(try await anna.ask(third).outcome == .done)
+        }
+
+        /// What another process wrote in the meantime is a conflict, and the next place is free.
+        @Test func aPlaceThatWasTakenElsewhereIsAConflict() async throws {
+            let bench = try await Bench()
+            let other = try await bench.anotherService()
+            let anna = try await bench.person("anna")
+            let founding = try anna.founding()
+            _ = try await anna.ask(founding)
+            let second = try founding.next(by: anna)
+            #expect(try await anna.at(other).ask(second).outcome == .done)
+            bench.clock.now += 1
+            #expect(try await anna.ask(try founding.next(by: anna)).outcome == .conflict)
+            #expect(try await anna.ask(try second.next(by: anna)).outcome == .done)
+            #expect(try await bench.service.check().isClean)
+        }
+
+        /// A head is known by the session that has held, for a minute, with a small body and at its own address.
+        @Test func A230_aSessionIsKnownByWhatHasHeldAlone() async throws {
+            let bench = try await Bench()
+            let (anna, eve) = (try await bench.person("anna"), try bench.stranger("eve"))
+            let (device, _) = try await anna.trustedDevice()
+            let service = bench.service
+            func known(_ signer: Signer, _ audiences: [Audience] = [.ofTests], byteCount: Int = 10) throws -> UserID? {
+                service.knows(
+                    ServiceHead(
+                        operation: .append, bodyByteCount: byteCount,
+                        authorization: try signer.call(.append, []).authorization, source: [], audiences: audiences))
+            }
+            #expect(try known(anna) == anna.user)
+            #expect(try known(anna, byteCount: 1 << 20) == nil)
+            #expect(try known(anna, []) == nil)
+            #expect(try known(eve) == nil)
+            let unheard = try bench.signer(anna.identity)
+            #expect(try known(unheard) == nil)
+            #expect(try await device.reply(AccountRequest()) == .forbidden)
+            #expect(try known(device) == nil)
+            bench.clock.now += 60
+            #expect(try known(anna) == anna.user)
+            bench.clock.now += 1
+            #expect(try known(anna) == nil)
+        }
+
+        /// A session of an old generation takes nothing from the bucket of its person, and a request of a new one once.
+        @Test func A233_anAppendIsCountedOnceAndAnEndedOneNever() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let few = try await bench.anotherService { $0.quotas.requestsPerSecond = 1 }
+            let former = anna.at(few)
+            let founding = try former.founding()
+            _ = try await former.ask(founding)
+            let renewed = try anna.identity.renewCard(time: bench.clock.now).identity
+            _ = try await bench.engine.write([Account.replacement(by: renewed.chain, after: 0)])
+            #expect(try await former.reply(try founding.next(by: former)) == .unauthorized)
+            let next = try bench.signer(renewed).at(few)
+            // Ten at once: the first one founded the tresor. Here each is likely to be answered, and is refused.
+            let refused = try founding.next(by: try bench.stranger("eve"))
+            for _ in 0..<9 { #expect(try await next.reply(refused).status < 429) }
+            #expect(try await next.reply(refused).status == 429)
+        }
+    }
+#endif
