@@ -62,3 +62,13 @@ extension RecordChange {
         return heldByteCount == nil ? .bytes(bytes, type: type) : .attachment(blob: number, type: type)
     }
 }
+
+extension Name {
+    /// Reads the name of a record that a person asks for.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` for a name that breaks SPEC §4.4, and for a reserved one.
+    init(ofRecord text: String) throws(TresorError) {
+        try self.init(text: text)
+        guard !isReserved else { throw .usage(.nameCharacters) }
+    }
+}

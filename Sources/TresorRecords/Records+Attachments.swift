@@ -24,13 +24,15 @@ extension Records {
     }
 
     /// Refuses a set of changes over its limits, before anything of it is written.
-    static func check(_ changes: [RecordChange], at time: UInt64) throws(TresorError) {
+    static func check(
+        _ changes: [RecordChange], at time: UInt64, takesReserved: Bool
+    ) throws(TresorError) {
         var items: [Item] = []
         for change in changes {
             let content = try change.itemContent(1)
             items.append(Item(record: try Name(text: change.name), replaces: [], time: time, content: content))
         }
-        _ = try Pack(of: items)
+        _ = try Pack(of: items, takesReserved: takesReserved)
         try checkHeld(changes.compactMap(\.heldByteCount))
     }
 

@@ -118,7 +118,8 @@ public struct IdentityRenewal: Sendable {
     ) async throws(TresorError) -> [Outcome] {
         try await introduce()
         var renewals: [Outcome] = []
-        let summaries = try await session.tresors.all()
+        // The next sync makes an own tresor of the newest keys; nothing is written to one of former keys.
+        let summaries = try await session.tresors.all().filter { !$0.isOwn }
         for (index, summary) in summaries.enumerated() {
             try Cancellation.check()
             defer { progress?(WorkDone(UInt64(index + 1), of: UInt64(summaries.count))) }

@@ -11,9 +11,10 @@ struct MembersCommand: SurfaceCommand {
             abstract: "List the members of a tresor, now or earlier.",
             usage: "tresor members -t T [--at SEQ|DATE]",
             discussion: """
-                VERIFIED is you, yes (verified by you), by OWNER (named in the log) or no. A DATE relies on the \
-                times that authors wrote; a SEQ, from tresor log, is exact. The kind is shown if T is not a whole \
-                id. APPROVED BY is the approver of a person who waited. People who wait now are listed below.
+                VERIFIED is you; number, card or link (how you verified them); known (another device of yours did); \
+                by OWNER (named in the log); or no. A DATE relies on the times that authors wrote; a SEQ, from \
+                tresor log, is exact. The kind is shown if T is not a whole id. APPROVED BY is the approver of a \
+                person who waited. People who wait now are listed below.
                 """,
             classes: [.identity, .store], further: [.busy],
             examples: ["tresor members -t interventions", "tresor members -t interventions --at 2026-05-03"])
@@ -159,7 +160,8 @@ struct MembersCommand: SurfaceCommand {
         guard user != me else { return "you" }
         switch try workplace.client.trust.memberTrustBlocking(of: user, in: state) {
         case .me: return "you"
-        case .verified: return "yes"
+        case .verified:
+            return try OccasionWords.pin(of: user, workplace.client).map { OccasionWords.word($0.occasion) } ?? "yes"
         case .renewed, .changed: return "no"
         case .unverified:
             let founder = try workplace.client.trust.founderTrustBlocking(in: state)

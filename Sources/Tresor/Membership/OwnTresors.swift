@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCore
+package import TresorCrypto
+
+/// The tresors that carry what one home of a person knows to their other homes (SPEC §19.8).
+package struct OwnTresors: Sendable {
+    private let session: Session
+
+    private var client: Client { session.client }
+    private var identity: Identity { session.identity }
+
+    package init(session: Session) { self.session = session }
+
+    /// Whether a tresor has the name and the kind of an own one, this person made it, and its log never named anybody
+    /// else. One of former keys is such a tresor too.
+    package func isOwn(_ state: LogState) async -> Bool {
+        guard state.founder == identity.user, state.everybody == [identity.user],
+            let (name, kind) = try? await session.tresors.nameAndKind(in: state)
+        else { return false }
+        return name == .own && kind == .own
+    }
+
+    /// Whether what an own tresor says counts here: the newest keys of this person signed all of it. Whoever has an earlier
+    /// seed can make such a tresor too, and write to one of these keys.
+    package func counts(_ state: LogState) throws(TresorError) -> Bool {
+        guard try client.trust.founderTrustBlocking(in: state) == .me else { return false }
+        return state.root.cardHash == identity.chain.newest.hash && state.chain(of: identity.user) == identity.chain
+    }
+
+    /// Makes an own tresor.
+    ///
+    /// - Returns: the tresor; `nil` where the store has newer keys of this person: this home is an old copy.
+    /// - Throws: the errors of ``Tresors/create(_:kind:approvers:acceptingUnverified:isOwn:)``.
+    package func make() async throws(TresorError) -> LogState? {
+        if let shown = try await client.people.offeredChain(of: identity.user) {
+            guard identity.chain.extends(shown) else { return nil }
+        }
+        return try await session.tresors.create(.own, kind: .own, isOwn: true)
+    }
+
+    /// Refuses acts that would let somebody else into an own tresor, or make another one of it.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` with `tooManyPeople` or `nameCharacters`.
+    func check(_ act: Act, in state: LogState) async throws(TresorError) {
+        switch act.kind {
+        case .share, .setApprovers: guard await !isOwn(state) else { throw .usage(.tooManyPeople) }
+        case .rename(let name, let kind):
+            try Self.check(name, kind ?? .empty)
+            guard await !isOwn(state) else { throw .usage(.nameCharacters) }
+        case .revoke, .leave, .rotate, .renew, .approve, .refuse: break
+        }
+    }
+
+    /// Refuses the name and the kind of own tresors where a person gives them.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` with `nameCharacters`.
+    static func check(_ name: Name, _ kind: Name) throws(TresorError) {
+        guard !name.isReserved, !kind.isReserved else { throw .usage(.nameCharacters) }
+    }
+
+    /// Notes a head of a tresor that another device of this person verified. The next reading demands it.
+    ///
+    /// - Parameter isDenied: whether the log that this home verified does not contain it. Otherwise a head that is not
+    ///   above the pinned one is none.
+    /// - Throws: the errors of the home.
+    package func tellBlocking(
+        _ head: Head, of tresor: TresorID, isDenied: Bool = false
+    ) throws(TresorError) {
+        try client.home.exclusively { () throws(TresorError) in
+            let present = try client.heads()
+            if !isDenied, let pinned = present[tresor], pinned.sequence >= head.sequence { return }
+            var heads = present
+            heads.tell(head, of: tresor)
+            if heads != present { try client.home.replace(.heads, with: heads.bytes) }
+        }
+    }
+}
+
+extension Name {
+    /// The name and the kind of an own tresor: `tresor/own`.
+    package static let own = reserved("own")
+}
