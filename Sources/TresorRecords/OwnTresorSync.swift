@@ -18,7 +18,7 @@ package struct OwnTresorSync: Sendable {
     private let own: OwnTresors
     /// The tresors to which the store or this home leads, without own ones.
     private let tresors: Set<TresorID>
-    /// Whether the log of an own tresor could not be verified. No other one is made then.
+    /// Whether the log of an own tresor that counts could not be verified now. Nothing is exchanged then, and no other one is made.
     private let isDoubtful: Bool
     /// The own tresors that count, by rising id. What this home knows goes into the first.
     private var records: [Records]
@@ -33,8 +33,13 @@ package struct OwnTresorSync: Sendable {
     package init(of summaries: [TresorSummary], _ session: Session) throws(TresorError) {
         self.session = session
         own = OwnTresors(session: session)
-        tresors = Set(summaries.filter { !$0.isOwn }.map(\.tresor))
-        isDoubtful = summaries.contains { $0.name == .own && $0.error != nil && !$0.isElsewhere }
+        tresors = Set(summaries.filter { !$0.isOwn && !$0.isElsewhere }.map(\.tresor))
+        var isDoubtful = false
+        for summary in summaries where summary.name == .own && summary.error != nil && !summary.isElsewhere {
+            guard let known = try session.client.archive.verifiedState(of: summary.tresor) else { continue }
+            if try own.counts(known) { isDoubtful = true }
+        }
+        self.isDoubtful = isDoubtful
         var counted: [TresorID] = []
         for state in summaries.filter(\.isOwn).compactMap(\.state) {
             if try own.counts(state) { counted.append(state.tresor) }
@@ -44,22 +49,21 @@ package struct OwnTresorSync: Sendable {
 
     /// Fetches what other devices know, and takes it into this home.
     ///
-    /// - Returns: the people about whom the devices disagree. Nothing is changed for them.
+    /// Without an own tresor that counts, what former keys said ends.
+    ///
     /// - Throws: ``TresorError/store(_:)`` where a pack is missing: nothing is taken then; ``TresorError/altered`` for a
     ///   record that this release does not read; the errors of ``Records/pull()``.
-    package mutating func receive() async throws(TresorError) -> [CardChain] {
+    package mutating func receive() async throws(TresorError) -> KnownOutcome {
         (people, heads) = (KnownPeople(), [:])
+        guard !isDoubtful else { return KnownOutcome() }
         for records in records {
             _ = try await records.pull()
             await HomeRecords(of: records).keepWraps()
             for (name, content) in try await Self.contents(of: records) { try take(name.text, content) }
         }
         return try await Cores.apart { [self] () throws(TresorError) in
-            for (tresor, said) in heads where tresors.contains(tresor) {
-                guard let highest = said.max(by: { $0.sequence < $1.sequence }) else { continue }
-                try own.tellBlocking(highest, of: tresor)
-            }
-            return try client.people.takeBlocking(people, as: session.user)
+            try own.takeBlocking(heads.filter { tresors.contains($0.key) })
+            return try client.people.takeBlocking(people, as: session.identity.chain)
         }
     }
 
@@ -91,8 +95,9 @@ package struct OwnTresorSync: Sendable {
     package mutating func send(_ read: [TresorID]) async throws(TresorError) -> Report {
         var report = Report()
         let changes = try await changes(read, &report)
+        guard !isDoubtful else { return report }
         if records.isEmpty {
-            guard !changes.isEmpty, !isDoubtful, let state = try await own.make() else { return report }
+            guard !changes.isEmpty, let state = try await own.make() else { return report }
             records = [session.records(in: state.tresor)]
             report.isMade = true
         }
@@ -121,7 +126,7 @@ package struct OwnTresorSync: Sendable {
                 guard let state = try client.archive.verifiedState(of: tresor) else { continue }
                 let said = heads[tresor] ?? []
                 if let head = said.first(where: { !state.contains($0) }) {
-                    try own.tellBlocking(head, of: tresor, isDenied: true)
+                    try own.denyBlocking(head, of: tresor)
                     denied.append(tresor)
                 } else if !said.contains(state.head) {
                     add(Self.headPrefix + tresor.description, state.head.recordContent)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
+package import TresorCore
 package import TresorCrypto
 
 /// The highest verified head of each tresor, which only rises until the tresor is deleted, and the higher heads of which
@@ -60,10 +60,18 @@ package struct PinnedHeads: Hashable, Sendable {
     /// Forgets the heads of a tresor that was deleted. The times of this home's own entries stay.
     mutating func forget(_ tresor: TresorID) { (heads[tresor], told[tresor]) = (nil, nil) }
 
-    /// Notes a head that another device of this person verified. The highest one stays.
-    mutating func tell(_ head: Head, of tresor: TresorID) {
-        if let present = told[tresor], present.sequence >= head.sequence { return }
-        told[tresor] = head
+    /// Demands a head that another device of this person verified.
+    mutating func tell(_ head: Head, of tresor: TresorID) { told[tresor] = head }
+
+    /// Demands the highest head of each tresor that other devices of this person verified, unless it is not above the
+    /// pinned one. What none of them says any more is not demanded; what is demanded stays while one says it.
+    package mutating func take(_ said: [TresorID: [Head]]) {
+        for (tresor, head) in told where said[tresor]?.contains(head) != true { told[tresor] = nil }
+        for (tresor, said) in said {
+            guard let highest = said.max(by: { $0.sequence < $1.sequence }) else { continue }
+            let present = [heads[tresor], told[tresor]].compactMap(\.self).map(\.sequence).max()
+            if present.map({ $0 < highest.sequence }) ?? true { told[tresor] = highest }
+        }
     }
 
     /// Raises a head to that of a state which contains the present one, and the one that was told.

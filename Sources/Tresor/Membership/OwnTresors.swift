@@ -21,11 +21,11 @@ package struct OwnTresors: Sendable {
         return name == .own && kind == .own
     }
 
-    /// Whether what an own tresor says counts here: the newest keys of this person signed all of it. Whoever has an earlier
-    /// seed can make such a tresor too, and write to one of these keys.
+    /// Whether what an own tresor says counts here: the newest keys of this person signed all of it. The thief of an
+    /// earlier seed can make such a tresor too, and write to one of these keys.
     package func counts(_ state: LogState) throws(TresorError) -> Bool {
-        guard try client.trust.founderTrustBlocking(in: state) == .me else { return false }
-        return state.root.cardHash == identity.chain.newest.hash && state.chain(of: identity.user) == identity.chain
+        let isMine = try client.trust.founderTrustBlocking(in: state) == .me
+        return isMine && state.root.cardHash == identity.chain.newest.hash
     }
 
     /// Makes an own tresor.
@@ -36,7 +36,10 @@ package struct OwnTresors: Sendable {
         if let shown = try await client.people.offeredChain(of: identity.user) {
             guard identity.chain.extends(shown) else { return nil }
         }
-        return try await session.tresors.create(.own, kind: .own, isOwn: true)
+        let state = try await session.tresors.create(.own, kind: .own, isOwn: true)
+        // A store that withholds it is met as such, and not by another one.
+        await session.tresors.remember(.own, of: state.tresor)
+        return state
     }
 
     /// Refuses acts that would let somebody else into an own tresor, or make another one of it.
@@ -59,19 +62,25 @@ package struct OwnTresors: Sendable {
         guard !name.isReserved, !kind.isReserved else { throw .usage(.nameCharacters) }
     }
 
-    /// Notes a head of a tresor that another device of this person verified. The next reading demands it.
+    /// Demands from now on the heads that other devices of this person verified, and no others.
     ///
-    /// - Parameter isDenied: whether the log that this home verified does not contain it. Otherwise a head that is not
-    ///   above the pinned one is none.
     /// - Throws: the errors of the home.
-    package func tellBlocking(
-        _ head: Head, of tresor: TresorID, isDenied: Bool = false
-    ) throws(TresorError) {
+    package func takeBlocking(_ said: [TresorID: [Head]]) throws(TresorError) {
+        try changeHeads { $0.take(said) }
+    }
+
+    /// Demands a head that the verified log here does not contain. The next reading is ``TresorError/forked``.
+    ///
+    /// - Throws: the errors of the home.
+    package func denyBlocking(_ head: Head, of tresor: TresorID) throws(TresorError) {
+        try changeHeads { $0.tell(head, of: tresor) }
+    }
+
+    private func changeHeads(_ change: (inout PinnedHeads) -> Void) throws(TresorError) {
         try client.home.exclusively { () throws(TresorError) in
             let present = try client.heads()
-            if !isDenied, let pinned = present[tresor], pinned.sequence >= head.sequence { return }
             var heads = present
-            heads.tell(head, of: tresor)
+            change(&heads)
             if heads != present { try client.home.replace(.heads, with: heads.bytes) }
         }
     }

@@ -53,16 +53,29 @@ extension Pin {
     }
 }
 
+/// What the statements of other devices brought about in a home.
+package struct KnownOutcome: Hashable, Sendable {
+    /// The people about whom the devices disagree. Nothing is changed for them.
+    package fileprivate(set) var conflicts: [CardChain] = []
+    /// The people whom only a former card of this person stated. They are not verified here any more.
+    package fileprivate(set) var ended: [CardChain] = []
+    /// Whether the pins are others than before.
+    package fileprivate(set) var isChange = false
+
+    package init() {}
+}
+
 extension Pins {
     /// Pins the people whom another device of this person compared. What this home compared itself stays, unless the
-    /// other device compared newer keys of the same person.
+    /// other device compared newer keys of the same person. What a former card of this person stated ends.
     ///
-    /// - Parameter me: this person.
-    /// - Returns: the people about whom the devices disagree; nothing is changed for them.
-    mutating func take(_ known: KnownPeople, as me: UserID) -> [CardChain] {
-        var conflicts: [CardChain] = []
+    /// - Parameter me: this person's newest card chain, whose signatures the statements bear.
+    package mutating func take(_ known: KnownPeople, as me: CardChain) -> KnownOutcome {
+        var outcome = KnownOutcome()
+        let card = me.newest.hash
+        let ended = endKnown(exceptBy: card)
         let own = pins.filter { $0.isOwn && !$0.isReplaced }
-        for (user, said) in known.newest.sorted(by: { $0.key < $1.key }) where user != me {
+        for (user, said) in known.newest.sorted(by: { $0.key < $1.key }) where user != me.user {
             let present = self[user]
             let isContradicted =
                 known.disputed.contains(user)
@@ -74,18 +87,19 @@ extension Pins {
                 !said.isReplaced
                 && own.contains { $0.chain.user != user && $0.chain.handle == said.chain.handle }
             guard !isContradicted, !changesOwn, !takesHandle else {
-                conflicts.append(said.chain)
+                outcome.conflicts.append(said.chain)
                 continue
             }
             put(
                 Pin(
-                    chain: said.chain, time: said.time, isReplaced: said.isReplaced, occasion: .known, by: me))
+                    chain: said.chain, time: said.time, isReplaced: said.isReplaced, occasion: .known, by: card))
         }
-        return conflicts
+        outcome.ended = ended.filter { !$0.isReplaced && self[$0.chain.user] == nil }.map(\.chain)
+        return outcome
     }
 
     /// The pins that say more than the own tresor does, those that were replaced first, then by user id.
-    func news(beyond known: KnownPeople) -> [Pin] {
+    package func news(beyond known: KnownPeople) -> [Pin] {
         pins.filter { pin in
             let user = pin.chain.user
             guard !known.disputed.contains(user) else { return false }
@@ -98,15 +112,27 @@ extension Pins {
 extension Contacts {
     /// Pins the people whom another device of this person compared (SPEC §19.8, `take`).
     ///
-    /// - Returns: the people about whom the devices disagree.
+    /// - Parameter me: this person's newest card chain.
     /// - Throws: the errors of the home.
-    package func takeBlocking(_ known: KnownPeople, as me: UserID) throws(TresorError) -> [CardChain] {
+    package func takeBlocking(_ known: KnownPeople, as me: CardChain) throws(TresorError) -> KnownOutcome {
         try client.home.exclusively { () throws(TresorError) in
             let present = try client.pins()
             var pins = present
-            let conflicts = pins.take(known, as: me)
+            var outcome = pins.take(known, as: me)
+            outcome.isChange = pins != present
+            if outcome.isChange { try client.home.replace(.pins, with: pins.bytes) }
+            return outcome
+        }
+    }
+
+    /// Lets what other devices said with a former card of this person rest on the next one: the person keeps this
+    /// home. Pins that do not read hold up no renewal.
+    func carryOver(from card: Card, to next: Card) throws(TresorError) {
+        try client.home.exclusively { () throws(TresorError) in
+            guard let present = try? client.pins() else { return }
+            var pins = present
+            pins.carryOver(from: card.hash, to: next.hash)
             if pins != present { try client.home.replace(.pins, with: pins.bytes) }
-            return conflicts
         }
     }
 

@@ -25,11 +25,11 @@ package struct Pin: Hashable, Sendable {
     package let isReplaced: Bool
     /// The occasion.
     package let occasion: Occasion
-    /// The person on whose word the pin rests; `nil` where this home compared.
-    package let by: UserID?
+    /// The hash of the card whose signature said so; `nil` where this home compared.
+    package let by: Hash256?
 
     package init(
-        chain: CardChain, time: UInt64, isReplaced: Bool = false, occasion: Occasion = .number, by: UserID? = nil
+        chain: CardChain, time: UInt64, isReplaced: Bool = false, occasion: Occasion = .number, by: Hash256? = nil
     ) {
         self.chain = chain
         self.time = time
@@ -53,8 +53,8 @@ extension Pin {
         let time = try decoder.time()
         let flag = try decoder.integer(UInt8.self)
         guard flag <= 1, let occasion = Occasion(rawValue: try decoder.integer(UInt8.self)) else { throw .altered }
-        let by = UserID(try decoder.digest())
-        guard (occasion == .known) == (by.digest != .zero) else { throw .altered }
+        let by = try decoder.digest()
+        guard (occasion == .known) == (by != .zero) else { throw .altered }
         self.init(
             chain: try CardChain(try decoder.vector32(1...CardChain.maximumByteCount)), time: time,
             isReplaced: flag == 1, occasion: occasion, by: occasion == .known ? by : nil)
@@ -64,7 +64,7 @@ extension Pin {
         encoder.integer(time)
         encoder.integer(UInt8(isReplaced ? 1 : 0))
         encoder.integer(occasion.rawValue)
-        encoder.digest(by?.digest ?? .zero)
+        encoder.digest(by ?? .zero)
         encoder.vector32(chain.bytes)
     }
 }
@@ -122,6 +122,24 @@ package struct Pins: Hashable, Sendable {
             }
         }
         put(Pin(chain: chain, time: time, occasion: occasion))
+    }
+
+    /// Lets the pins that one card of this person said rest on their next card.
+    mutating func carryOver(from card: Hash256, to next: Hash256) {
+        pins = pins.map { pin in
+            guard pin.by == card else { return pin }
+            return Pin(
+                chain: pin.chain, time: pin.time, isReplaced: pin.isReplaced, occasion: pin.occasion, by: next)
+        }
+    }
+
+    /// Ends the pins that other cards than this one said; the own comparisons stay.
+    ///
+    /// - Returns: those that ended.
+    mutating func endKnown(exceptBy card: Hash256) -> [Pin] {
+        let ended = pins.filter { $0.by.map { $0 != card } ?? false }
+        pins.removeAll { $0.by.map { $0 != card } ?? false }
+        return ended
     }
 
     /// Puts a pin in the place of that of the same person, or behind all others.

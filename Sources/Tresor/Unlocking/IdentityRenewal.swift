@@ -81,6 +81,8 @@ public struct IdentityRenewal: Sendable {
                 try await session.unlocking.put(try renewed.copy(for: slot, identity: next), at: locator)
                 renewed = try renewed.settingKit(slot, identity: next)
             }
+            // Before the identity: what would rest on no card yet ends only with the next sync.
+            try client.people.carryOver(from: identity.chain.newest, to: next.chain.newest)
             try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
             try client.home.delete(.deviceShare)
             do throws(TresorError) {

@@ -66,8 +66,8 @@ struct SyncCommand: SurfaceCommand {
         let named = try await named(session, workplace, &tally)
         guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
-        let summaries = tresors.isEmpty ? try await summaries(of: nil, [], session) : named
-        var own = tresors.isEmpty ? try await OwnTresorRun(of: summaries, session, workplace) : nil
+        var (own, summaries): (OwnTresorRun?, [TresorSummary]) = (nil, named)
+        if tresors.isEmpty { (own, summaries) = try await begin(session, workplace) }
         var read: [TresorID] = []
         for summary in summaries where own == nil || !summary.isOwn {
             do throws(TresorError) {
@@ -124,8 +124,22 @@ struct SyncCommand: SurfaceCommand {
         guard named.isEmpty else {
             return await session.tresors.summaries(of: due?.intersection(named) ?? named, readingStrangers: false)
         }
-        return try await session.tresors.all(among: due, readingStrangers: false)
-            .filter { !$0.isApart && !$0.isElsewhere }
+        return Self.near(try await session.tresors.all(among: due, readingStrangers: false))
+    }
+
+    private static func near(_ summaries: [TresorSummary]) -> [TresorSummary] {
+        summaries.filter { !$0.isApart && !$0.isElsewhere }
+    }
+
+    /// Takes what the other devices of this person know. A tresor need not lie apart after that.
+    ///
+    /// - Returns: the exchange that goes on, and the tresors as ``summaries(of:_:_:)`` gives them.
+    private func begin(
+        _ session: Session, _ workplace: CommandContext
+    ) async throws(TresorError) -> (OwnTresorRun?, [TresorSummary]) {
+        let all = try await session.tresors.all(readingStrangers: false)
+        let own = try await OwnTresorRun(of: all, session, workplace)
+        return (own, own.hasLearned ? try await summaries(of: nil, [], session) : Self.near(all))
     }
 
     /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
@@ -142,10 +156,14 @@ struct SyncCommand: SurfaceCommand {
         while let part = await news.next() {
             do throws(TresorError) {
                 unfinished = part.isWhole ? nil : unfinished?.union(part.tresors)
-                let summaries = try await summaries(of: unfinished, named, session)
+                var own: OwnTresorRun?
+                let summaries: [TresorSummary]
+                if isFirst, named.isEmpty {
+                    (own, summaries) = try await begin(session, workplace)
+                } else {
+                    summaries = try await self.summaries(of: unfinished, named, session)
+                }
                 failures[nil] = nil
-                var own =
-                    isFirst && named.isEmpty ? try await OwnTresorRun(of: summaries, session, workplace) : nil
                 isFirst = false
                 var read: [TresorID] = []
                 unfinished = []

@@ -13,13 +13,18 @@ struct OwnTresorRun {
     /// `nil` once it failed: nothing more is exchanged in this run.
     private var exchange: OwnTresorSync?
     private(set) var errors: [CommandError] = []
+    /// Whether this home knows other people than before.
+    private(set) var hasLearned = false
 
     /// Takes what the other devices know.
     init(of summaries: [TresorSummary], _ session: Session, _ workplace: CommandContext) async throws(TresorError) {
         self.workplace = workplace
         do throws(TresorError) {
             var exchange = try OwnTresorSync(of: summaries, session)
-            for chain in try await exchange.receive() { tellConflict(chain) }
+            let outcome = try await exchange.receive()
+            hasLearned = outcome.isChange
+            for chain in outcome.conflicts { tellConflict(chain) }
+            for chain in outcome.ended { tellEnd(chain) }
             self.exchange = exchange
         } catch {
             try tell(error)
@@ -53,6 +58,13 @@ struct OwnTresorRun {
                 + "that is not verified here")
         workplace.output.hint("tresor verify \(id)")
         errors.append(.unverified)
+    }
+
+    private func tellEnd(_ chain: CardChain) {
+        let id = ShortID.text(of: chain.user)
+        workplace.output.say(
+            "\(DisplayText.name(chain.handle.bytes)), \(id), is not verified here any more: your former keys alone said so")
+        workplace.output.hint("tresor verify \(id)")
     }
 
     /// Tells a failure that ends the exchange and not the run.

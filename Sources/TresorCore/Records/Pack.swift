@@ -15,7 +15,8 @@ package struct Pack: Hashable, Sendable {
     /// Makes a pack of the changes that a person wants.
     ///
     /// - Parameter takesReserved: whether record names may begin with `tresor/`, as those of own tresors do.
-    /// - Throws: ``TresorError/usage(_:)`` for no items, a record twice, an empty record name, a reserved one, a content or a list of revisions over its limit, and items of more than 1 MiB together.
+    /// - Throws: ``TresorError/usage(_:)`` for no items, a record twice, an empty record name, a reserved one,
+    ///   a content or a list of revisions over its limit, and items of more than 1 MiB together.
     package init(of items: [Item], takesReserved: Bool = false) throws(TresorError) {
         guard !items.isEmpty else { throw .usage(.outOfBounds) }
         for item in items {
@@ -80,7 +81,8 @@ package struct Pack: Hashable, Sendable {
     ) throws(TresorError) -> SealedFile {
         guard items.allSatisfy({ $0.replaces.last ?? 0 <= state.head.sequence }) else { throw .usage(.outOfBounds) }
         return try FileSealer.sealFile(
-            Pack(of: items, takesReserved: takesReserved).bytes, type: .pack, record: .empty, keys: keys, state: state, author: author, time: time)
+            Pack(of: items, takesReserved: takesReserved).bytes, type: .pack, record: .empty, keys: keys, state: state,
+            author: author, time: time)
     }
 }
 

@@ -86,6 +86,10 @@ package enum Mutation: String, CaseIterable, Sendable {
     case knownFounder
     /// That a tresor under one's own name was made with the newest card, or is marked.
     case ownNewestCard
+    /// That the newest keys made an own tresor.
+    case newestOwn
+    /// That one's own comparison stays, whatever another device says.
+    case ownComparison
     /// That a compared card is newer than the log's.
     case supersededCard
     /// The generation that was compared, beside the one that signed.
@@ -107,6 +111,8 @@ package enum Mutation: String, CaseIterable, Sendable {
 
     /// The pinned head.
     case pinnedHead
+    /// The head that another device verified.
+    case toldHead
     /// The pinned head of a local log copy.
     case cachedHead
     /// How many entries a store may answer.
