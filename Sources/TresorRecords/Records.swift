@@ -271,7 +271,7 @@ extension Records {
         return try await Cores.apart { () throws(TresorError) in
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
             var summaries: [RecordSummary] = []
-            for name in Set(view.table.names).union(outbox.records).sorted() 
+            for name in Set(view.table.names).union(outbox.records).sorted()
             where name.bytes.starts(with: start) && !name.isReserved {
                 let isDeleted: Bool
                 let summary: RecordSummary?

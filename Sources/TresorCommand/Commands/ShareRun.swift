@@ -57,7 +57,7 @@ struct ShareRun {
         let title = workplace.tresors.title(of: summary)
         guard !summary.isOwn else {
             throw CommandFailure.usage(
-                "\(title) is what your devices tell each other: nobody else can be in it", hints: ["tresor create NAME"])
+                "\(title) is what your devices tell each other: nobody else can be in it", hints: ["tresor list"])
         }
         if state.waiting[session.identity.user] != nil {
             throw CommandFailure(.waiting, "nobody has approved you in \(title) yet")

@@ -63,7 +63,8 @@ struct OwnTresorRun {
     private func tellEnd(_ chain: CardChain) {
         let id = ShortID.text(of: chain.user)
         workplace.output.say(
-            "\(DisplayText.name(chain.handle.bytes)), \(id), is not verified here any more: your former keys alone said so")
+            "\(DisplayText.name(chain.handle.bytes)), \(id), is not verified here any more: your former keys alone said so"
+        )
         workplace.output.hint("tresor verify \(id)")
     }
 

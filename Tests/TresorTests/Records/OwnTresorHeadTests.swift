@@ -51,7 +51,11 @@ import TresorStore
         #expect(await failure { _ = try await desk.seal("more", in: plans) } == .forked)
         let findings = try await desk.client.audit.check([plans])
         let forks = findings.compactMap { finding in
-            if case .forked(let seen, let shown, _) = finding.remark { [seen.sequence, shown?.sequence ?? 0] } else { nil }
+            if case .forked(let seen, let shown, _) = finding.remark {
+                [seen.sequence, shown?.sequence ?? 0]
+            } else {
+                nil
+            }
         }
         #expect(forks == [[2, 1]])
         evil.behave()

@@ -65,9 +65,12 @@ struct OwnTresorVectors: TestWriter {
         take("somebody whom this home does not know", "Normal", [], [PinWriter(gwen)], to: [known(gwen)])
         take("oneself", "EdgeCase", [], [PinWriter(me)], to: [])
         take("the same as here", "Normal", [PinWriter(gwen)], [PinWriter(gwen, time: late)], to: [PinWriter(gwen)])
-        take("newer keys than were compared here", "Normal", [PinWriter(gwen)], [PinWriter(renewed)], to: [known(renewed)])
         take(
-            "older keys than were compared here", "StaleGeneration", [PinWriter(renewed)], [PinWriter(gwen, time: late)],
+            "newer keys than were compared here", "Normal", [PinWriter(gwen)], [PinWriter(renewed)],
+            to: [known(renewed)])
+        take(
+            "older keys than were compared here", "StaleGeneration", [PinWriter(renewed)],
+            [PinWriter(gwen, time: late)],
             to: [PinWriter(renewed)], news: [renewed])
         take(
             "somebody who took the place of a known person", "ChangedPerson", [known(gwen)],
@@ -87,11 +90,14 @@ struct OwnTresorVectors: TestWriter {
             "two cards of one generation", "GenerationForked", [], [PinWriter(renewed), PinWriter(other, time: late)],
             to: [], conflicts: [gwen])
         take(
-            "the newer of two statements", "EdgeCase", [], [PinWriter(gwen, replaced: true), PinWriter(gwen, time: late)],
+            "the newer of two statements", "EdgeCase", [],
+            [PinWriter(gwen, replaced: true), PinWriter(gwen, time: late)],
             to: [known(gwen, time: late)])
         let former = PinWriter.known(gwen, by: Cast.anna)
         take("what a former card said, and nothing else does", "StaleGeneration", [former], [], to: [], ended: [gwen])
-        take("what a former card said, and the newest does too", "EdgeCase", [former], [PinWriter(gwen)], to: [known(gwen)])
+        take(
+            "what a former card said, and the newest does too", "EdgeCase", [former], [PinWriter(gwen)],
+            to: [known(gwen)])
         func refuse(_ comment: String, _ flag: String, _ user: Bytes, _ content: Bytes) {
             invalid(
                 comment, flag, "altered",
@@ -106,7 +112,9 @@ struct OwnTresorVectors: TestWriter {
     func addTakeHeads() {
         group("takeHeads")
         let tresor = draw()("tresor", 32)
-        func head(_ sequence: UInt64) -> Bytes { HeadRow.head(sequence, Draw(file: "identity", id: 0)("head \(sequence)", 32)) }
+        func head(_ sequence: UInt64) -> Bytes {
+            HeadRow.head(sequence, Draw(file: "identity", id: 0)("head \(sequence)", 32))
+        }
         func take(_ comment: String, _ flag: String, _ row: HeadRow?, _ said: [UInt64], to result: HeadRow?) {
             valid(
                 comment, [flag],
