@@ -44,7 +44,7 @@ enum HomeOperations {
             try known.add(content, of: UserID(digest))
         }
         var pins = try Pins(input.bytes("pins"))
-        let outcome = pins.take(known, as: try CardChain(input.bytes("chain")))
+        let outcome = pins.takeKnown(known, as: try CardChain(input.bytes("chain")))
         func users(_ chains: [CardChain]) -> [[UInt8]] { chains.map(\.user).sorted().map(\.digest.bytes) }
         return VectorFields(["pins": pins.bytes])
             .with("conflicts", users(outcome.conflicts)).with("ended", users(outcome.ended))
@@ -58,7 +58,7 @@ enum HomeOperations {
             said[TresorID(digest), default: []].append(try Head(recordContent: content))
         }
         var heads = try PinnedHeads(input.bytes("heads"))
-        heads.take(said)
+        heads.takeHeads(said)
         return VectorFields(["heads": heads.bytes])
     }
 

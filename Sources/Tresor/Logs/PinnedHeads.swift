@@ -65,7 +65,7 @@ package struct PinnedHeads: Hashable, Sendable {
 
     /// Demands the highest head of each tresor that other devices of this person verified, unless it is not above the
     /// pinned one. What none of them says any more is not demanded; what is demanded stays while one says it.
-    package mutating func take(_ said: [TresorID: [Head]]) {
+    package mutating func takeHeads(_ said: [TresorID: [Head]]) {
         for (tresor, head) in told where said[tresor]?.contains(head) != true { told[tresor] = nil }
         for (tresor, said) in said {
             guard let highest = said.max(by: { $0.sequence < $1.sequence }) else { continue }

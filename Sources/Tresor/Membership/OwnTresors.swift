@@ -66,7 +66,7 @@ package struct OwnTresors: Sendable {
     ///
     /// - Throws: the errors of the home.
     package func takeBlocking(_ said: [TresorID: [Head]]) throws(TresorError) {
-        try changeHeads { $0.take(said) }
+        try changeHeads { $0.takeHeads(said) }
     }
 
     /// Demands a head that the verified log here does not contain. The next reading is ``TresorError/forked``.
@@ -84,9 +84,4 @@ package struct OwnTresors: Sendable {
             if heads != present { try client.home.replace(.heads, with: heads.bytes) }
         }
     }
-}
-
-extension Name {
-    /// The name and the kind of an own tresor: `tresor/own`.
-    package static let own = reserved("own")
 }

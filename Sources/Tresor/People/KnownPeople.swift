@@ -70,7 +70,7 @@ extension Pins {
     /// other device compared newer keys of the same person. What a former card of this person stated ends.
     ///
     /// - Parameter me: this person's newest card chain, whose signatures the statements bear.
-    package mutating func take(_ known: KnownPeople, as me: CardChain) -> KnownOutcome {
+    package mutating func takeKnown(_ known: KnownPeople, as me: CardChain) -> KnownOutcome {
         var outcome = KnownOutcome()
         let card = me.newest.hash
         let ended = endKnown(exceptBy: card)
@@ -118,7 +118,7 @@ extension Contacts {
         try client.home.exclusively { () throws(TresorError) in
             let present = try client.pins()
             var pins = present
-            var outcome = pins.take(known, as: me)
+            var outcome = pins.takeKnown(known, as: me)
             outcome.isChange = pins != present
             if outcome.isChange { try client.home.replace(.pins, with: pins.bytes) }
             return outcome

@@ -91,4 +91,6 @@ extension Name {
     package static let pack = reserved("pack")
     /// The content type of a volume: `tresor/volume`.
     package static let volume = reserved("volume")
+    /// The name and the kind of an own tresor (SPEC §19.8): `tresor/own`.
+    package static let own = reserved("own")
 }
