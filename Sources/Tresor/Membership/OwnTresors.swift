@@ -77,11 +77,18 @@ package struct OwnTresors: Sendable {
     }
 
     private func changeHeads(_ change: (inout PinnedHeads) -> Void) throws(TresorError) {
+        // Where nothing changes, nobody waits for the home.
+        guard try changed(change) != nil else { return }
         try client.home.exclusively { () throws(TresorError) in
-            let present = try client.heads()
-            var heads = present
-            change(&heads)
-            if heads != present { try client.home.replace(.heads, with: heads.bytes) }
+            if let heads = try changed(change) { try client.home.replace(.heads, with: heads.bytes) }
         }
+    }
+
+    /// The heads as a change makes them; `nil` if they stay.
+    private func changed(_ change: (inout PinnedHeads) -> Void) throws(TresorError) -> PinnedHeads? {
+        let present = try client.heads()
+        var heads = present
+        change(&heads)
+        return heads == present ? nil : heads
     }
 }

