@@ -106,7 +106,8 @@ import TresorStore
         try anna.client.people.pinBlocking(house.identity.chain)
         try await anna.exchange()
         try await desk.exchange()
-        let thief = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
+        let home = try #require(anna.client.home as? MemoryHome)
+        let thief = world.session(of: anna, home: home.copy())
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         #expect(try await renewed.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
         let mallory = try identity("mallory")
@@ -122,11 +123,11 @@ import TresorStore
         let deskHome = try #require(desk.client.home as? MemoryHome)
         let newest = try renewed.client.home.read(.identity)
         try deskHome.replace(.identity, with: #require(newest))
-        let desk = world.session(of: renewed, home: deskHome)
-        let outcome = try await desk.exchange().outcome
+        let restored = world.session(of: renewed, home: deskHome)
+        let outcome = try await restored.exchange().outcome
         #expect(outcome.ended == [mallory.chain])
-        #expect(try desk.occasion(of: mallory.user) == nil && desk.occasion(of: house.user) == .known)
-        let counted = try await desk.ownTresors().filter { try OwnTresors(session: desk).counts($0) }
+        #expect(try restored.occasion(of: mallory.user) == nil && restored.occasion(of: house.user) == .known)
+        let counted = try await restored.ownTresors().filter { try OwnTresors(session: restored).counts($0) }
         #expect(counted.count == 1 && counted.first?.tresor != trap.tresor)
     }
 

@@ -181,6 +181,21 @@ import TresorStore
         #expect(try desk.occasion(of: house.user) == nil)
     }
 
+    @Test func whatDoesNotFitIntoOneCommitGoesWithTheNext() async throws {
+        var pins = Pins()
+        for number in 0..<615 {
+            let chain = try identity("person \(number)").chain
+            try pins.pin(chain, time: world.clock.now, replacing: false, beside: false)
+        }
+        try anna.client.home.replace(.pins, with: pins.bytes)
+        for count in [2, 3, 3] as [UInt64] {
+            #expect(try await anna.exchange().report.held == nil)
+            #expect(try await commitCount(anna) == count)
+        }
+        try await desk.exchange()
+        #expect(try desk.client.people.pinnedBlocking().count == 615)
+    }
+
     @Test func aMissingPackLetsNothingBeTaken() async throws {
         try verify(house, on: anna)
         try await anna.exchange()
