@@ -198,7 +198,7 @@ def opaque16(x): return u16(len(x)) + x
 def opaque32(x): return u32(len(x)) + x
 
 
-MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P1", b"H1", b"L1", b"V1", b"B1", b"D1", b"K1", b"Y1", b"O1", b"S2", b"N1", b"Z1",
+MAGICS = [b"tresor" + end for end in (b"C1", b"I1", b"E1", b"W1", b"F1", b"P2", b"H2", b"L1", b"V1", b"B1", b"D1", b"K1", b"Y1", b"O1", b"S2", b"N1", b"Z1",
                                b"T1", b"X1", b"Q1", b"U1", b"x1", b"n1", b"a1", b"R1", b"G1", b"b1", b"d1", b"w1",
                                b"i1")]
 
@@ -881,27 +881,43 @@ def compare_number(chain, typed):
 
 # 7.5 Pins
 
+NUMBER, CARD, LINK, KNOWN = 1, 2, 3, 4
+NOBODY = bytes(32)
+
+
 class Pin:
-    def __init__(self, time_, replaced, chain):
-        self.time, self.replaced, self.chain = time_, replaced, chain
+    def __init__(self, time_, replaced, chain, how=NUMBER, by=NOBODY):
+        self.time, self.replaced, self.chain, self.how, self.by = time_, replaced, chain, how, by
 
     def encode(self):
-        return u64(self.time) + u8(self.replaced) + opaque32(self.chain.bytes)
+        return u64(self.time) + u8(self.replaced) + u8(self.how) + self.by + opaque32(self.chain.bytes)
+
+    def is_newer(self, other):
+        generations = self.chain.newest.generation, other.chain.newest.generation
+        return (generations[0], self.time, self.replaced) > (generations[1], other.time, other.replaced)
+
+    def says(self, other):
+        return self.chain.bytes == other.chain.bytes and self.replaced == other.replaced
+
+
+def read_pin(reader):
+    time_, replaced, how, by = reader.time(), reader.mark(), reader.u8(), reader.digest()
+    require(NUMBER <= how <= KNOWN and (how == KNOWN) == (by != NOBODY))
+    return Pin(time_, replaced, read_chain(reader.opaque32(1, 524288)), how, by)
 
 
 def read_pins(data):
     reader, pins = Reader(data), []
-    reader.preamble(b"tresorP1")
+    reader.preamble(b"tresorP2")
     while reader.left():
-        time_, replaced = reader.time(), reader.mark()
-        pins.append(Pin(time_, replaced, read_chain(reader.opaque32(1, 524288))))
+        pins.append(read_pin(reader))
     users = [pin.chain.user for pin in pins]
     require(len(set(users)) == len(users))
     return pins
 
 
 def encode_pins(pins):
-    return preamble(b"tresorP1") + b"".join(pin.encode() for pin in pins)
+    return preamble(b"tresorP2") + b"".join(pin.encode() for pin in pins)
 
 
 def trust(own, pins, chain):
@@ -2511,16 +2527,28 @@ def share_effect(effect, wanted, state):
 
 def read_heads(data):
     reader, heads = Reader(data), []
-    reader.preamble(b"tresorH1")
+    reader.preamble(b"tresorH2")
     own_time = reader.time()
     while reader.left():
-        heads.append((reader.digest(), reader.u64(), reader.digest()))
+        tresor, kinds = reader.digest(), reader.u8()
+        require(1 <= kinds <= 3)
+        pinned = read_head(reader) if kinds & 1 else None
+        heads.append((tresor, pinned, read_head(reader) if kinds & 2 else None))
     require(all(a[0] < b[0] for a, b in zip(heads, heads[1:])))
     return own_time, heads
 
 
+def read_head(reader):
+    return reader.u64(), reader.digest()
+
+
 def encode_heads(own_time, heads):
-    return preamble(b"tresorH1") + u64(own_time) + b"".join(tresor + u64(sequence) + hash_ for tresor, sequence, hash_ in heads)
+    """Of each tresor the pinned head and the told one; none for one that is not there."""
+    rows = b""
+    for tresor, pinned, told in heads:
+        rows += tresor + u8((pinned is not None) + 2 * (told is not None))
+        rows += b"".join(u64(head[0]) + head[1] for head in (pinned, told) if head is not None)
+    return preamble(b"tresorH2") + u64(own_time) + rows
 
 
 def read_kept_log(data):
@@ -3678,6 +3706,85 @@ def compare_packs(kept, upto, packs):
         require(all(revision in mine for revision in versions if replaced and min(replaced) < revision <= upto))
 
 
+# 19.8 Own tresors
+
+def read_statement(user, content):
+    reader = Reader(content)
+    pin = read_pin(reader)
+    reader.end()
+    require(pin.chain.user == user)
+    return pin
+
+
+def comparable(one, other): return one.extends(other) or other.extends(one)
+
+
+def newest_statements(statements):
+    """The newest statement about each person, and the people whose statements have different cards of one generation."""
+    newest, disputed = {}, set()
+    for pin in statements:
+        user = pin.chain.user
+        known = newest.get(user)
+        if known is not None and not comparable(pin.chain, known.chain):
+            disputed.add(user)
+        elif known is None or pin.is_newer(known):
+            newest[user] = pin
+    return newest, disputed
+
+
+def take_known(pins, statements, own):
+    newest, disputed = newest_statements(statements)                                                # 1
+    ends = [pin for pin in pins if pin.how == KNOWN and pin.by != own.newest.hash]                  # 2
+    pins = [pin for pin in pins if pin not in ends]
+    compared = [pin for pin in pins if pin.how != KNOWN and not pin.replaced]
+    conflicts = []
+    for user, said in sorted(newest.items()):                                                       # 3
+        if user == own.user:
+            continue
+        here = next((pin for pin in pins if pin.chain.user == user), None)
+        other = user in disputed or here is not None and not comparable(said.chain, here.chain)
+        if not other and here is not None and (not said.is_newer(here) or said.says(here)):
+            continue
+        changes = here is not None and here.how != KNOWN and here.replaced != said.replaced
+        taken = not said.replaced and any(pin.chain.user != user and pin.chain.handle == said.chain.handle for pin in compared)
+        if other or changes or taken:
+            conflicts.append(user)
+            continue
+        known = Pin(said.time, said.replaced, said.chain, KNOWN, own.newest.hash)
+        pins = [known if pin is here else pin for pin in pins] if here is not None else pins + [known]
+    users = {pin.chain.user for pin in pins}
+    ended = sorted(pin.chain.user for pin in ends if not pin.replaced and pin.chain.user not in users)      # 4
+    return pins, conflicts, ended
+
+
+def known_news(pins, statements):
+    newest, disputed = newest_statements(statements)
+    news = []
+    for pin in pins:
+        said = newest.get(pin.chain.user)
+        more = said is None or (pin.chain.extends(said.chain) and pin.is_newer(said) and not pin.says(said))
+        if pin.chain.user not in disputed and more:
+            news.append(pin)
+    return sorted(news, key=lambda pin: (not pin.replaced, pin.chain.user))
+
+
+def take_heads(heads, statements):
+    """`statements` are pairs of a tresor and a head."""
+    rows = {tresor: [pinned, told] for tresor, pinned, told in heads}
+    for tresor, row in rows.items():
+        if row[1] is not None and (tresor, row[1]) not in statements:
+            row[1] = None
+    for tresor in {tresor for tresor, _ in statements}:
+        highest = None
+        for said in [head for other, head in statements if other == tresor]:
+            if highest is None or said[0] > highest[0]:
+                highest = said
+        row = rows.setdefault(tresor, [None, None])
+        if all(head is None or head[0] < highest[0] for head in row):
+            row[1] = highest
+    return [(tresor, *row) for tresor, row in sorted(rows.items()) if row != [None, None]]
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # 20. Log-in
 # ---------------------------------------------------------------------------------------------------------------------
@@ -3986,9 +4093,9 @@ def encode_pieces(wanted, data):
         header = read_header(reader)
         require(len(data) <= MOST and tc1_opened_size(reader.left()) >= 512)
         return encode_header(header.tresor, header.epoch, header.head_sequence, header.head_hash) + reader.take(reader.left())
-    if wanted == b"tresorP1":
+    if wanted == b"tresorP2":
         return encode_pins(read_pins(data))
-    if wanted == b"tresorH1":
+    if wanted == b"tresorH2":
         return encode_heads(*read_heads(data))
     if wanted == b"tresorL1":
         return encode_kept_log(read_kept_log(data))
@@ -4230,6 +4337,25 @@ def test_founder_trust(i, trace):
 def test_pin(i, trace):
     pins = put_pin(read_pins(i["pins"]), read_chain(i["chain"]), i["replacing"] == b"\1", i.get("beside") == b"\1", number_in(i["now"]))
     return {"pins": encode_pins(pins)}
+
+
+@operation("takeKnown")
+def test_take_known(i, trace):
+    statements = [read_statement(user, content) for user, content in zip(i["users"], i["contents"])]
+    pins, conflicts, ended = take_known(read_pins(i["pins"]), statements, read_chain(i["chain"]))
+    return {"pins": encode_pins(pins), "conflicts": conflicts, "ended": ended,
+            "news": [pin.chain.user for pin in known_news(pins, statements)]}
+
+
+@operation("takeHeads")
+def test_take_heads(i, trace):
+    statements = []
+    for tresor, content in zip(i["tresors"], i["contents"]):
+        reader = Reader(content)
+        statements.append((tresor, read_head(reader)))
+        reader.end()
+    own_time, heads = read_heads(i["heads"])
+    return {"heads": encode_heads(own_time, take_heads(heads, statements))}
 
 
 # slots, password
@@ -4577,7 +4703,7 @@ def test_settle(i, trace):
     own, state, pins, now = identity_in(i), fold(i["tresor"], i["log"]), read_pins(i["pins"]), number_in(i["now"])
     assert read_identity_file(i["identity file"]).chain.bytes == own.chain.bytes
     heads = read_heads(i["heads"])[1] if "heads" in i else []
-    head = next((head[1:] for head in heads if head[0] == i["tresor"]), None)
+    head = next((pinned for tresor, pinned, _ in heads if tresor == i["tresor"]), None)
     require(head is None or state.contains(*head), "forked")
     cards, users = settle(state, own.chain, pins, head is not None, now, i.get("go on") == b"\1")
     for card in cards:
@@ -5893,7 +6019,7 @@ def live_all(run, command):
     def kept():
         own_time, heads = read_heads((command.directory / "anna" / "heads").read_bytes())
         state = run.state(tresor)
-        same(heads, [(tresor, state.sequence, state.hash)], "head")
+        same(heads, [(tresor, (state.sequence, state.hash), None)], "head")
         same(own_time, state.last_times[anna.user], "own time")
         objects = [p.read_bytes() for p in (command.directory / "anna").rglob("*") if p.is_file()]
         logs = [data for data in objects if data[:8] == b"tresorL1"]

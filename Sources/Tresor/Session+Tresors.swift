@@ -43,7 +43,7 @@ extension Session {
     @concurrent public func allTresors(
         readingStrangers: Bool = false, progress: (@Sendable (WorkDone) -> Void)? = nil
     ) async throws(TresorError) -> [TresorSummary] {
-        try await tresors.all(readingStrangers: readingStrangers, progress: progress)
+        try await tresors.all(readingStrangers: readingStrangers, progress: progress).filter { !$0.isOwn }
     }
 
     /// Opens a sealed file of whichever tresor it is, with any record name, from any author.

@@ -37,6 +37,31 @@ enum HomeOperations {
         ])
     }
 
+    static func takeKnown(_ input: VectorFields) throws -> VectorFields {
+        var known = KnownPeople()
+        for (user, content) in zip(try input.list("users"), try input.list("contents")) {
+            guard let digest = Hash256(user) else { throw TresorError.altered }
+            try known.add(content, of: UserID(digest))
+        }
+        var pins = try Pins(input.bytes("pins"))
+        let outcome = pins.takeKnown(known, as: try CardChain(input.bytes("chain")))
+        func users(_ chains: [CardChain]) -> [[UInt8]] { chains.map(\.user).sorted().map(\.digest.bytes) }
+        return VectorFields(["pins": pins.bytes])
+            .with("conflicts", users(outcome.conflicts)).with("ended", users(outcome.ended))
+            .with("news", pins.news(beyond: known).map(\.chain.user.digest.bytes))
+    }
+
+    static func takeHeads(_ input: VectorFields) throws -> VectorFields {
+        var said: [TresorID: [Head]] = [:]
+        for (tresor, content) in zip(try input.list("tresors"), try input.list("contents")) {
+            guard let digest = Hash256(tresor) else { throw TresorError.altered }
+            said[TresorID(digest), default: []].append(try Head(recordContent: content))
+        }
+        var heads = try PinnedHeads(input.bytes("heads"))
+        heads.takeHeads(said)
+        return VectorFields(["heads": heads.bytes])
+    }
+
     static func openNames(_ input: VectorFields) throws -> VectorFields {
         let identity = try input.identity()
         let names = try Conformance.openNames(input.bytes("sealed names"), as: identity)

@@ -30,6 +30,8 @@ enum Operation {
         case "trust": try HomeOperations.trust(input)
         case "founderTrust": try HomeOperations.founderTrust(input)
         case "pin": try HomeOperations.pin(input)
+        case "takeKnown": try HomeOperations.takeKnown(input)
+        case "takeHeads": try HomeOperations.takeHeads(input)
         case "openNames": try HomeOperations.openNames(input)
         case "openOutbox": try HomeOperations.openOutbox(input)
         case "openPiece": try HomeOperations.openPiece(input)

@@ -114,7 +114,7 @@ extension Attachments {
         _ changes: [RecordChange], ifShown shown: [String: UInt64?] = [:]
     ) async throws(TresorError) {
         let expected = try Records.expectation(shown)
-        try changes.check(at: session.client.clock())
+        try changes.check(at: session.client.clock(), takesReserved: false)
         let view = try await records.viewToChange()
         try await outbox.present().check(expected, over: view.table)
     }

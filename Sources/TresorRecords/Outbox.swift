@@ -98,10 +98,11 @@ package struct Outbox: Hashable, Sendable {
 
     /// Adds a set of changes. A change that is on top of an unsent one takes its place.
     ///
-    /// - Throws: the errors of ``Pack/init(of:)``. The set also has to fit into a pack once the sent commit is in the
-    ///   log, and its changes replace that commit too, and its contents into the limits of ``Held``.
+    /// - Throws: the errors of ``Pack/init(of:takesReserved:)`` but for a reserved name, which ``Records`` judges. The set
+    ///   also has to fit into a pack once the sent commit is in the log, and its changes replace that commit too, and its
+    ///   contents into the limits of ``Held``.
     mutating func add(_ items: [Item]) throws(TresorError) {
-        let pack = try Pack(of: items)
+        let pack = try Pack(of: items, takesReserved: true)
         let frozen = Set(sent?.items.map(\.record) ?? [])
         let growing = items.count { frozen.contains($0.record) && $0.replaces.count < Item.maximumReplacedCount }
         guard pack.bytes.count + growing * Self.revisionByteCount <= Pack.maximumByteCount else {

@@ -66,16 +66,28 @@ extension RecordChange {
 extension [RecordChange] {
     /// Refuses a set of changes over its limits, before anything of it is written.
     ///
-    /// - Parameter time: the time of the changes, in seconds since 1970.
+    /// - Parameters:
+    ///   - time: the time of the changes, in seconds since 1970.
+    ///   - takesReserved: whether a name may be one that is reserved.
     /// - Throws: ``TresorError/usage(_:)`` for a name or a type that is refused, a record twice, more than a pack takes, and
     ///   the limits of ``Attachments/checkHeld(_:)``.
-    func check(at time: UInt64) throws(TresorError) {
+    func check(at time: UInt64, takesReserved: Bool) throws(TresorError) {
         var items: [Item] = []
         for change in self {
             let content = try change.itemContent(1)
             items.append(Item(record: try Name(text: change.name), replaces: [], time: time, content: content))
         }
-        _ = try Pack(of: items)
+        _ = try Pack(of: items, takesReserved: takesReserved)
         try Attachments.checkHeld(compactMap(\.heldByteCount))
+    }
+}
+
+extension Name {
+    /// Reads the name of a record that a person asks for.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` for a name that breaks SPEC §4.4, and for a reserved one.
+    init(ofRecord text: String) throws(TresorError) {
+        try self.init(text: text)
+        guard !isReserved else { throw .usage(.nameCharacters) }
     }
 }

@@ -156,7 +156,10 @@ struct RecordSync: Sendable {
                 guard let made = outbox.attachment(of: content, in: state, by: identity) else { return nil }
                 attachments.append(made.blob)
             }
-            let pack = try Pack.sealPack(items.packed, with: keys, at: state, by: identity, time: time).bytes
+            // Who may name a record was judged when it was changed.
+            let pack = try Pack.sealPack(
+                items.packed, with: keys, at: state, by: identity, time: time, takesReserved: true
+            ).bytes
             let body = EntryBody.commit(CommitBody(epoch: state.epoch, blobs: [try Blob(of: pack)] + attachments))
             let entry = try Entry(
                 tresor: state.tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: identity,

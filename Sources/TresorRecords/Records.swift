@@ -51,15 +51,18 @@ extension Records {
     /// Does what ``change(_:ifShown:)`` does for an author who saw less than the home shows now: what came since stays
     /// beside the change. A revision in `shown` counts as seen.
     ///
-    /// - Parameter seen: what the home showed to the author; `nil` for what it shows now.
+    /// - Parameters:
+    ///   - seen: what the home showed to the author; `nil` for what it shows now.
+    ///   - takesReserved: whether names may begin with `tresor/`, as those of own tresors do.
     @concurrent package func change(
-        _ changes: [RecordChange], ifShown shown: [String: UInt64?], seen: SeenRecords?
+        _ changes: [RecordChange], ifShown shown: [String: UInt64?] = [:], seen: SeenRecords?,
+        takesReserved: Bool = false
     ) async throws(TresorError) {
         let time = session.client.clock()
         var held = changes.compactMap(\.held)
         do throws(TresorError) {
             let expected = try Self.expectation(shown)
-            try changes.check(at: time)
+            try changes.check(at: time, takesReserved: takesReserved)
             var wanted: [(name: Name, content: Item.Content)] = []
             for change in changes {
                 wanted.append((try Name(text: change.name), try await attachments.content(of: change, &held)))
@@ -199,7 +202,7 @@ extension Records {
     ) async throws(TresorError) -> Record {
         // The home has a commit before the outbox lets go of it. So the outbox is read first.
         let outbox = try await outbox.present()
-        let (view, name) = (try await view(), try Name(text: name))
+        let (view, name) = (try await view(), try Name(ofRecord: name))
         guard acceptingIncomplete || view.table.isComplete else { throw .store(.withheld) }
         return try await read { (packs) throws(TresorError) in
             if let item = outbox.item(of: name) {
@@ -228,7 +231,7 @@ extension Records {
     @concurrent package func readings(of name: String) async throws(TresorError) -> [VersionReading] {
         // The outbox first, as in get.
         let outbox = try await outbox.present()
-        let (view, name) = (try await view(), try Name(text: name))
+        let (view, name) = (try await view(), try Name(ofRecord: name))
         let unsent = outbox.item(of: name)
         let heads = unsent.map { view.table.different(from: $0) } ?? view.table.different(of: name)
         let count = heads.count + (unsent == nil ? 0 : 1)
@@ -270,7 +273,7 @@ extension Records {
         }
     }
 
-    /// Lists records by rising bytes of their names.
+    /// Lists records by rising bytes of their names. Names that begin with `tresor/` are left out.
     ///
     /// - Parameters:
     ///   - prefix: how the names begin; every name for an empty one.
@@ -288,7 +291,8 @@ extension Records {
         return try await Cores.apart { () throws(TresorError) in
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
             var summaries: [RecordSummary] = []
-            for name in Set(view.table.names).union(outbox.records).sorted() where name.bytes.starts(with: start) {
+            for name in Set(view.table.names).union(outbox.records).sorted()
+            where name.bytes.starts(with: start) && !name.isReserved {
                 let isDeleted: Bool
                 let summary: RecordSummary?
                 if let item = outbox.item(of: name) {

@@ -35,7 +35,7 @@ import Testing
         #expect(Array(numbers.prefix(113)) == Array(1...113))
         // Those on approval and records, and those that an audit found; they rise, and some of them are words alone.
         let later = Array(numbers.dropFirst(113))
-        let ranges = [132...150, 161...161, 200...223, 230...252]
+        let ranges = [132...150, 161...161, 200...226, 230...252]
         #expect(later.allSatisfy { number in ranges.contains { $0.contains(number) } })
         #expect(later == Set(later).sorted())
     }

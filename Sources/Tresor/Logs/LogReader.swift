@@ -59,20 +59,21 @@ package struct LogReader: Sendable {
         _ tresor: TresorID, _ remembering: Remembering, _ progress: WorkDone.Report?
     ) async throws(TresorError) -> LogState {
         for _ in 0..<Self.readingCount {
-            let pinned = try client.heads()[tresor]
+            let heads = try client.heads()
+            let (pinned, demanded) = (heads[tresor], heads.demanded(of: tresor))
             let known = try client.archive.verifiedState(of: tresor, at: pinned)
-            let (state, fresh, shown) = try await readLog(tresor, onto: known, pinned: pinned, progress)
-            if let pinned, !state.contains(pinned) { throw try await fork(of: tresor, shown: shown) }
+            let (state, fresh, shown) = try await readLog(
+                tresor, onto: known, pinned: pinned, place: demanded.first, progress)
+            guard demanded.allSatisfy(state.contains) else { throw try await fork(of: tresor, shown: shown) }
             guard remembering == .yes, try isToBeKept(state, pinned) else { return state }
             if try await client.archive.remember(state, fresh, known: known) { return state }
         }
         throw .busy
     }
 
-    /// Folds what the store shows onto the known state; `shown` is the entry at the pinned head's place, or the last
-    /// one.
+    /// Folds what the store shows onto the known state; `shown` is the entry at the place of a head, or the last one.
     private func readLog(
-        _ tresor: TresorID, onto known: LogState?, pinned: Head?, _ progress: WorkDone.Report?
+        _ tresor: TresorID, onto known: LogState?, pinned: Head?, place: Head?, _ progress: WorkDone.Report?
     ) async throws(TresorError) -> (state: LogState, fresh: FreshEntries, shown: [UInt8]) {
         var fold = known.map { Fold(state: $0) } ?? Fold(tresor: tresor)
         var fresh = FreshEntries(first: known?.entryCount ?? 0)
@@ -83,7 +84,7 @@ package struct LogReader: Sendable {
             try Cancellation.check()
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
             guard page.count <= Self.pageCount else { throw .store(.other) }
-            if let entry = pinned?.entry(of: page, from: next) { shown = entry }
+            if let entry = place?.entry(of: page, from: next) { shown = entry }
             var new = page
             if next == first, let known, !page.isEmpty {
                 guard try BLAKE2b.hash(.entryHash, new.removeFirst()) == known.head.hash else {
@@ -182,11 +183,13 @@ package struct LogReader: Sendable {
         return name
     }
 
-    /// Compares the history that the store shows with the one this home has verified; `nil` when it has verified none.
+    /// Compares the history that the store shows with the one that this home, or another device of this person, has
+    /// verified; `nil` when none has.
     ///
     /// - Throws: ``TresorError/altered`` when the store shows no valid log.
     func divergence(of tresor: TresorID) async throws(TresorError) -> Divergence? {
-        guard let pinned = try client.heads()[tresor] else { return nil }
+        let demanded = try client.heads().demanded(of: tresor)
+        guard let first = demanded.first else { return nil }
         var fold = Fold(tresor: tresor)
         var shown: [UInt8] = []
         var next: UInt64 = 0
@@ -194,14 +197,14 @@ package struct LogReader: Sendable {
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
             let entries = Array(page.prefix(Self.pageCount))
             try fold.apply(entries)
-            if let entry = pinned.entry(of: entries, from: next) { shown = entry }
+            if let entry = first.entry(of: entries, from: next) { shown = entry }
             next += UInt64(entries.count)
             if page.count != Self.pageCount { break }
         }
         return Divergence(
-            shown: fold.state?.head, isOver: fold.state?.contains(pinned) ?? false,
+            shown: fold.state?.head, isOver: fold.state.map { demanded.allSatisfy($0.contains) } ?? false,
             evidence: ForkEvidence(
-                tresor: tresor, head: pinned, verified: try client.archive.entry(at: pinned, of: tresor) ?? [],
+                tresor: tresor, head: first, verified: try client.archive.entry(at: first, of: tresor) ?? [],
                 shown: shown))
     }
 

@@ -20,6 +20,8 @@ public struct TresorSummary: Identifiable, Sendable {
     package let isHidden: Bool
     /// Whether this store does not have the tresor, and the home first saw it in another: no fault of this store.
     package let isElsewhere: Bool
+    /// Whether it is an own tresor (SPEC §19.8), in order or in another store. A person works in others.
+    package let isOwn: Bool
     /// The stranger who offers the tresor, if its log was not read.
     package let stranger: CardChain?
     /// The error of reading it, if any.
@@ -34,7 +36,8 @@ public struct TresorSummary: Identifiable, Sendable {
     /// Makes an entry of a list, for example for a preview.
     package init(
         tresor: TresorID, state: LogState? = nil, name: Name?, founderTrust: Person.Trust? = nil, isApart: Bool = false,
-        isHidden: Bool = false, isElsewhere: Bool = false, stranger: CardChain? = nil, error: TresorError? = nil
+        isHidden: Bool = false, isElsewhere: Bool = false, isOwn: Bool = false, stranger: CardChain? = nil,
+        error: TresorError? = nil
     ) {
         self.tresor = tresor
         self.state = state
@@ -43,6 +46,7 @@ public struct TresorSummary: Identifiable, Sendable {
         self.isApart = isApart
         self.isHidden = isHidden
         self.isElsewhere = isElsewhere
+        self.isOwn = isOwn
         self.stranger = stranger
         self.error = error
     }

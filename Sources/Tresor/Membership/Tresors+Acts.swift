@@ -12,7 +12,8 @@ extension Tresors {
     ///   was never a member. ``TresorError/usage(_:)`` for an act that makes no sense, with the reason, for example
     ///   `lastOwner` or `historyCannotChange`. ``TresorError/unverified`` when the founder is not verified.
     @concurrent package func effect(of act: Act, in state: LogState) async throws(TresorError) -> Effect {
-        try effectBlocking(of: act, in: state)
+        try await OwnTresors(session: session).check(act, in: state)
+        return try effectBlocking(of: act, in: state)
     }
 
     /// Does what ``effect(of:in:)`` does, on the calling thread.
@@ -217,7 +218,7 @@ extension Tresors {
                 try await beginNextEpoch(of: tresor)
                 continue
             }
-            let effect = try effectBlocking(of: act, in: state)
+            let effect = try await effect(of: act, in: state)
             guard expected?.means(effect) ?? true else { throw .busy }
             expected = effect
             guard !effect.isNothing else { return (effect, state) }

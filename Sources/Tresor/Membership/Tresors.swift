@@ -16,17 +16,21 @@ package struct Tresors: Sendable {
     ///   this person already gave to a tresor of their own; the errors of ``proveMarks()``, before anything is sent;
     ///   ``TresorError/cancelled`` for a task that was cancelled before, and then nothing was made.
     ///
-    /// - Parameter approvers: the people who approve each share of the tresor; this person cannot be one.
+    /// - Parameters:
+    ///   - approvers: the people who approve each share of the tresor; this person cannot be one.
+    ///   - isOwn: whether it is an own tresor (SPEC §19.8), of which there may be several.
     @concurrent package func create(
-        _ name: Name, kind: Name = .empty, approvers: [CardChain] = [], acceptingUnverified: Bool = false
+        _ name: Name, kind: Name = .empty, approvers: [CardChain] = [], acceptingUnverified: Bool = false,
+        isOwn: Bool = false
     ) async throws(TresorError) -> LogState {
         guard !name.isEmpty else { throw .usage(.nameEmpty) }
+        if !isOwn { try OwnTresors.check(name, kind) }
         let approvers = approvers.sorted { $0.user < $1.user }
         guard approvers.count <= Approver.maximumCount else { throw .usage(.tooManyApprovers) }
         guard Set(approvers.map(\.user)).count == approvers.count else { throw .usage(.namedTwice) }
         guard approvers.allSatisfy({ $0.user != identity.user }) else { throw .usage(.approver) }
         try checkPeople(approvers, acceptingUnverified: acceptingUnverified)
-        for summary in try await all() where summary.name == name {
+        for summary in isOwn ? [] : try await all() where summary.name == name {
             // Where the store withholds a log, the home still knows its founder.
             let state =
                 if let state = summary.state { state } else { try client.archive.verifiedState(of: summary.tresor) }
@@ -109,14 +113,17 @@ package struct Tresors: Sendable {
                 isApart = try client.heads()[tresor] == nil
             }
             let name = read.members[identity.user] == nil ? knownNameBlocking(of: tresor) : try await name(in: read)
+            let isOwn = name == .own ? await OwnTresors(session: session).isOwn(read) : false
             return TresorSummary(
                 tresor: tresor, state: read, name: name, founderTrust: trust, isApart: isApart, isHidden: isHidden,
-                error: nil)
+                isOwn: isOwn, error: nil)
         } catch {
+            let name = knownNameBlocking(of: tresor)
+            let isElsewhere = error == .notFound && client.archive.otherStore(of: tresor) != nil
             return TresorSummary(
-                tresor: tresor, state: state, name: knownNameBlocking(of: tresor), founderTrust: trust,
-                isApart: isApart, isHidden: isHidden,
-                isElsewhere: error == .notFound && client.archive.otherStore(of: tresor) != nil, error: error)
+                tresor: tresor, state: state, name: name, founderTrust: trust,
+                isApart: isApart, isHidden: isHidden, isElsewhere: isElsewhere, isOwn: isElsewhere && name == .own,
+                error: error)
         }
     }
 

@@ -253,13 +253,15 @@ public struct Contacts: Sendable {
 
     /// Does what ``pin(_:replacing:)`` does, on the calling thread.
     ///
-    /// - Parameter beside: whether other people keep the handle, which then stands for all of them.
+    /// - Parameters:
+    ///   - occasion: how the chain was compared.
+    ///   - beside: whether other people keep the handle, which then stands for all of them.
     package func pinBlocking(
-        _ chain: CardChain, replacing: Bool = false, beside: Bool = false
+        _ chain: CardChain, by occasion: Pin.Occasion = .number, replacing: Bool = false, beside: Bool = false
     ) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var pins = try client.pins()
-            try pins.pin(chain, time: clock(), replacing: replacing, beside: beside)
+            try pins.pin(chain, time: clock(), occasion: occasion, replacing: replacing, beside: beside)
             try home.replace(.pins, with: pins.bytes)
         }
     }

@@ -3,14 +3,70 @@
 package import TresorCore
 package import TresorCrypto
 
-/// A person whose safety number was compared (SPEC §7.5).
+/// A person whose safety number was compared, here or on another device of this person (SPEC §7.5).
 package struct Pin: Hashable, Sendable {
+    /// The occasion on which a home came to know a person.
+    package enum Occasion: UInt8, Hashable, Sendable {
+        /// The safety number was compared.
+        case number = 1
+        /// A card was taken that was brought by hand.
+        case card = 2
+        /// A link was followed.
+        case link = 3
+        /// Another device of this person says so (SPEC §19.8).
+        case known = 4
+    }
+
     /// The chain up to the compared card.
     package let chain: CardChain
     /// The time of the comparison, in seconds since 1970.
     package let time: UInt64
     /// Whether another person has since been pinned in their place. A replaced pin is found by its user id alone.
     package let isReplaced: Bool
+    /// The occasion.
+    package let occasion: Occasion
+    /// The hash of the card whose signature said so; `nil` where this home compared.
+    package let by: Hash256?
+
+    package init(
+        chain: CardChain, time: UInt64, isReplaced: Bool = false, occasion: Occasion = .number, by: Hash256? = nil
+    ) {
+        self.chain = chain
+        self.time = time
+        self.isReplaced = isReplaced
+        self.occasion = occasion
+        self.by = by
+    }
+
+    /// The same pin, after another person was pinned in its place.
+    fileprivate var replaced: Pin {
+        Pin(chain: chain, time: time, isReplaced: true, occasion: occasion, by: by)
+    }
+}
+
+/// The bytes of a pin, in the pins and in a record of the own tresor (SPEC §7.5, §19.8).
+extension Pin {
+    /// Reads a pin.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    init(from decoder: inout ByteDecoder) throws(TresorError) {
+        let time = try decoder.time()
+        let flag = try decoder.integer(UInt8.self)
+        guard flag <= 1, let occasion = Occasion(rawValue: try decoder.integer(UInt8.self)) else { throw .altered }
+        let by = try decoder.digest()
+        guard (occasion == .known) == (by != .zero) else { throw .altered }
+        self.init(
+            chain: try CardChain(try decoder.vector32(1...CardChain.maximumByteCount)), time: time,
+            isReplaced: flag == 1, occasion: occasion, by: occasion == .known ? by : nil)
+    }
+
+    func encode(into encoder: inout ByteEncoder) {
+        encoder.integer(time)
+        encoder.integer(UInt8(isReplaced ? 1 : 0))
+        encoder.integer(occasion.rawValue)
+        encoder.digest(by ?? .zero)
+        encoder.vector32(chain.bytes)
+    }
 }
 
 /// The pins of a home (SPEC §7.5).
@@ -25,24 +81,14 @@ package struct Pins: Hashable, Sendable {
     package init(_ bytes: [UInt8]) throws(TresorError) {
         var decoder = ByteDecoder(bytes)
         try decoder.preamble(.pins)
-        while decoder.remaining > 0 {
-            let time = try decoder.time()
-            let flag = try decoder.integer(UInt8.self)
-            guard flag <= 1 else { throw .altered }
-            let chain = try CardChain(try decoder.vector32(1...CardChain.maximumByteCount))
-            pins.append(Pin(chain: chain, time: time, isReplaced: flag == 1))
-        }
+        while decoder.remaining > 0 { pins.append(try Pin(from: &decoder)) }
         guard Set(pins.map(\.chain.user)).count == pins.count else { throw .altered }
     }
 
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.pins)
-        for pin in pins {
-            encoder.integer(pin.time)
-            encoder.integer(UInt8(pin.isReplaced ? 1 : 0))
-            encoder.vector32(pin.chain.bytes)
-        }
+        for pin in pins { pin.encode(into: &encoder) }
         return encoder.bytes
     }
 
@@ -65,18 +111,40 @@ package struct Pins: Hashable, Sendable {
     /// - Throws: ``TresorError/forked`` for an older or a different card of a known person; ``TresorError/unverified``
     ///   for another person under a known handle, unless `replacing` or `beside`.
     package mutating func pin(
-        _ chain: CardChain, time: UInt64, replacing: Bool, beside: Bool
+        _ chain: CardChain, time: UInt64, occasion: Pin.Occasion = .number, replacing: Bool, beside: Bool
     ) throws(TresorError) {
         if let known = self[chain.user], !chain.extends(known.chain) { throw .forked }
         let others = contradicting(chain).map(\.chain.user)
         guard replacing || beside || others.isEmpty else { throw .unverified }
         if replacing {
             pins = pins.map { pin in
-                others.contains(pin.chain.user) ? Pin(chain: pin.chain, time: pin.time, isReplaced: true) : pin
+                others.contains(pin.chain.user) ? pin.replaced : pin
             }
         }
-        let pin = Pin(chain: chain, time: time, isReplaced: false)
-        if let index = pins.firstIndex(where: { $0.chain.user == chain.user }) {
+        put(Pin(chain: chain, time: time, occasion: occasion))
+    }
+
+    /// Lets the pins that one card of this person said rest on their next card.
+    mutating func carryOver(from card: Hash256, to next: Hash256) {
+        pins = pins.map { pin in
+            guard pin.by == card else { return pin }
+            return Pin(
+                chain: pin.chain, time: pin.time, isReplaced: pin.isReplaced, occasion: pin.occasion, by: next)
+        }
+    }
+
+    /// Ends the pins that other cards than this one said; the own comparisons stay.
+    ///
+    /// - Returns: those that ended.
+    mutating func endKnown(exceptBy card: Hash256) -> [Pin] {
+        let ended = pins.filter { $0.by.map { $0 != card } ?? false }
+        pins.removeAll { $0.by.map { $0 != card } ?? false }
+        return ended
+    }
+
+    /// Puts a pin in the place of that of the same person, or behind all others.
+    mutating func put(_ pin: Pin) {
+        if let index = pins.firstIndex(where: { $0.chain.user == pin.chain.user }) {
             pins[index] = pin
         } else {
             pins.append(pin)

@@ -81,6 +81,8 @@ public struct IdentityRenewal: Sendable {
                 try await session.unlocking.put(try renewed.copy(for: slot, identity: next), at: locator)
                 renewed = try renewed.settingKit(slot, identity: next)
             }
+            // Before the identity: what would rest on no card yet ends only with the next sync.
+            try client.people.carryOver(from: identity.chain.newest, to: next.chain.newest)
             try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
             try client.home.delete(.deviceShare)
             do throws(TresorError) {
@@ -118,7 +120,8 @@ public struct IdentityRenewal: Sendable {
     ) async throws(TresorError) -> [Outcome] {
         try await introduce()
         var renewals: [Outcome] = []
-        let summaries = try await session.tresors.all()
+        // The next sync makes an own tresor of the newest keys; nothing is written to one of former keys.
+        let summaries = try await session.tresors.all().filter { !$0.isOwn }
         for (index, summary) in summaries.enumerated() {
             try Cancellation.check()
             defer { progress?(WorkDone(UInt64(index + 1), of: UInt64(summaries.count))) }

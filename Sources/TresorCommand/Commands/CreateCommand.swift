@@ -34,6 +34,9 @@ struct CreateCommand: SurfaceCommand {
     func perform() async throws {
         let tresorName = try CommandContext.name(name, of: "a tresor's name")
         let tresorKind = try kind.map { text throws(CommandFailure) in try CommandContext.name(text, of: "a kind") }
+        guard !tresorName.isReserved, tresorKind?.isReserved != true else {
+            throw CommandFailure.usage("names and kinds that begin with tresor/ are reserved")
+        }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "create a tresor")
         try await workplace.refuseReplacedKeys(session)

@@ -16,7 +16,8 @@ struct ListCommand: SurfaceCommand {
             discussion: """
                 STATE is ok, rekey pending, waiting (for approval), approver, left, unverified (its owner), not read, \
                 made with your old keys, elsewhere (in another store), forked, or another error. Tresors of owners you \
-                have not verified are listed below the others, by id; --all reads them, and --hide hides one.
+                have not verified are listed below the others, by id; --all reads them, and --hide hides one. \
+                VERIFIED is known where another device of yours verified the owner.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }
@@ -38,7 +39,9 @@ struct ListCommand: SurfaceCommand {
         if let text = hide ?? unhide { return try await setHidden(text, session, workplace) }
         var rows: [Row] = []
         // By name, as people look for it; equal names by id.
-        let summaries = try await session.tresors.all(readingStrangers: all).filter { all || !$0.isHidden }
+        let summaries = try await session.tresors.all(readingStrangers: all).filter {
+            all || !$0.isHidden && !$0.isOwn
+        }
         for summary in summaries.sorted(by: { order($0) < order($1) }) {
             var row = Row(summary, me: session.identity.user, workplace)
             if options.json, let kind = await kind(of: summary, session) { row.object["kind"] = .text(kind.bytes) }
@@ -70,8 +73,14 @@ struct ListCommand: SurfaceCommand {
     }
 
     private func print(_ rows: [Row], _ workplace: CommandContext) throws {
-        var table = Table("NAME", "OF", "ROLE", "PEOPLE", "KEY", "STATE")
-        for row in rows { table.add(row.name, row.owner, row.role, row.people, row.key, row.state) }
+        // Nobody is told anew what they did themselves.
+        let showsHow = rows.contains { $0.how == .known }
+        var table = Table(
+            ["NAME", "OF"] + (showsHow ? ["VERIFIED"] : []) + ["ROLE", "PEOPLE", "KEY", "STATE"])
+        for row in rows {
+            let how = row.how.map(OccasionWords.word) ?? "-"
+            table.add([row.name, row.owner] + (showsHow ? [how] : []) + [row.role, row.people, row.key, row.state])
+        }
         try workplace.output.table(table)
     }
 
@@ -115,6 +124,8 @@ struct ListCommand: SurfaceCommand {
         let name: String
         let isApart: Bool
         var owner = "-"
+        /// How the owner was verified; `nil` for this person, and for one who was not.
+        var how: Pin.Occasion?
         var role = "-"
         var people = "-"
         var key = "-"
@@ -148,6 +159,8 @@ struct ListCommand: SurfaceCommand {
 
         private mutating func describe(_ known: LogState, _ me: UserID, _ workplace: CommandContext) {
             owner = workplace.tresors.handle(of: known.founder, in: known)
+            how = (try? OccasionWords.pin(of: known.founder, workplace.client))?.occasion
+            if let how { object["how"] = .string(OccasionWords.word(how)) }
             people = String(known.members.count)
             key = String(known.epoch)
             object["owner"] = .text(known.chain(of: known.founder)?.handle.bytes ?? [])

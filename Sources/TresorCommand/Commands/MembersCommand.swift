@@ -11,9 +11,10 @@ struct MembersCommand: SurfaceCommand {
             abstract: "List the members of a tresor, now or earlier.",
             usage: "tresor members -t T [--at SEQ|DATE]",
             discussion: """
-                VERIFIED is you, yes (verified by you), by OWNER (named in the log) or no. A DATE relies on the \
-                times that authors wrote; a SEQ, from tresor log, is exact. The kind is shown if T is not a whole \
-                id. APPROVED BY is the approver of a person who waited. People who wait now are listed below.
+                VERIFIED is you; number, card or link (how you verified them); known (another device of yours did); \
+                by OWNER (named in the log); or no. A DATE relies on the times that authors wrote; a SEQ, from \
+                tresor log, is exact. The kind is shown if T is not a whole id. APPROVED BY is the approver of a \
+                person who waited. People who wait now are listed below.
                 """,
             classes: [.identity, .store], further: [.busy],
             examples: ["tresor members -t interventions", "tresor members -t interventions --at 2026-05-03"])
@@ -52,7 +53,9 @@ struct MembersCommand: SurfaceCommand {
                 [
                     workplace.tresors.handle(of: user, in: state), role.description,
                     Timestamp(seconds: admission.time).date,
-                ] + (showsEnd ? [admission.notAfter.map { Timestamp(seconds: $0).date } ?? "-"] : []) + [by, verified]
+                ] + (showsEnd ? [admission.notAfter.map { Timestamp(seconds: $0).date } ?? "-"] : []) + [
+                    by, verified.cell,
+                ]
                     + (showsApproval ? [approver] : []))
             people.append(object(user, role, admission, verified, in: state))
         }
@@ -135,13 +138,14 @@ struct MembersCommand: SurfaceCommand {
     }
 
     private func object(
-        _ user: UserID, _ role: Role, _ admission: Admission, _ verified: String, in state: LogState
+        _ user: UserID, _ role: Role, _ admission: Admission, _ verified: Verification, in state: LogState
     ) -> JSON {
         var object: JSONObject = [
             "handle": .text(state.chain(of: user)?.handle.bytes ?? []), "user": .string(user.description),
             "role": .string(role.description), "since": .time(admission.time),
-            "let_in_by": .string(admission.by.description), "verified": .string(verified),
+            "let_in_by": .string(admission.by.description), "verified": .string(verified.word),
         ]
+        if let how = verified.how { object["how"] = .string(OccasionWords.word(how)) }
         if let approver = admission.approvedBy { object["approved_by"] = .string(approver.description) }
         if let notAfter = admission.notAfter { object["until"] = .time(notAfter) }
         if let member = state.members[user], case .from(let epoch) = member.history {
@@ -150,21 +154,32 @@ struct MembersCommand: SurfaceCommand {
         return .object(object)
     }
 
+    /// Whether somebody is verified, and how.
+    fileprivate struct Verification {
+        let word: String
+        var how: Pin.Occasion?
+
+        /// The cell of the table.
+        var cell: String { how.map(OccasionWords.word) ?? word }
+    }
+
     private func verified(
         _ user: UserID, _ admission: Admission, in state: LogState, _ workplace: CommandContext
-    ) throws -> String {
-        guard state.chain(of: user) != nil else { return "no" }
+    ) throws -> Verification {
+        guard state.chain(of: user) != nil else { return Verification(word: "no") }
         let me = try workplace.client.people.ownChain()?.user
         // Marks are sealed, and this command may run without the identity.
-        guard user != me else { return "you" }
+        guard user != me else { return Verification(word: "you") }
         switch try workplace.client.trust.memberTrustBlocking(of: user, in: state) {
-        case .me: return "you"
-        case .verified: return "yes"
-        case .renewed, .changed: return "no"
+        case .me: return Verification(word: "you")
+        case .verified:
+            return Verification(word: "yes", how: try OccasionWords.pin(of: user, workplace.client)?.occasion)
+        case .renewed, .changed: return Verification(word: "no")
         case .unverified:
             let founder = try workplace.client.trust.founderTrustBlocking(in: state)
             let isVouched = user != state.founder && admission.by != me && founder.isVerified
-            return isVouched ? "by \(workplace.tresors.handle(of: admission.by, in: state))" : "no"
+            return Verification(
+                word: isVouched ? "by \(workplace.tresors.handle(of: admission.by, in: state))" : "no")
         }
     }
 

@@ -55,6 +55,10 @@ struct ShareRun {
     private func checkOwner(_ summary: TresorSummary, _ text: String) async throws {
         guard let state = summary.state else { return }
         let title = workplace.tresors.title(of: summary)
+        guard !summary.isOwn else {
+            throw CommandFailure.usage(
+                "\(title) is what your devices tell each other: nobody else can be in it", hints: ["tresor list"])
+        }
         if state.waiting[session.identity.user] != nil {
             throw CommandFailure(.waiting, "nobody has approved you in \(title) yet")
         }
@@ -191,7 +195,7 @@ struct ShareRun {
                 number: command.number, card: command.card, accept: command.acceptUnverified || command.dryRun,
                 asksNobody: command.yes || command.dryRun, refusal: refusal(name))
             if try workplace.verifier.proves(person, by: proof), !command.dryRun {
-                try workplace.verifier.pin(person)
+                try workplace.verifier.pin(person, by: proof)
             }
         }
         guard command.number == nil, command.card == nil else { return [] }

@@ -15,7 +15,9 @@ struct SyncCommand: SurfaceCommand {
                 Prints for each tresor how many commits came and how many changes were sent. STATE is ok, incomplete \
                 (the store lacks something), void (somebody wrote what nobody can read), unsent, or left. A removed \
                 person's copies are deleted; --drop throws away what they had not sent. --watch goes on until it is \
-                interrupted, with a line for each tresor in which something changed.
+                interrupted, with a line for each tresor in which something changed. Without -t, your devices also \
+                tell each other whom you verified and what they saw of each tresor, by a tresor of your own that \
+                list --all shows.
                 """,
             classes: [.identity, .write], further: [.noAccess, .waiting], examples: ["tresor sync"])
     }
@@ -64,10 +66,14 @@ struct SyncCommand: SurfaceCommand {
         let named = try await named(session, workplace, &tally)
         guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
-        for summary in tresors.isEmpty ? try await summaries(of: nil, [], session) : named {
+        var (own, summaries): (OwnTresorRun?, [TresorSummary]) = (nil, named)
+        if tresors.isEmpty { (own, summaries) = try await begin(session, workplace) }
+        var read: [TresorID] = []
+        for summary in summaries where own == nil || !summary.isOwn {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
                 table.add(try await sync(summary, records, session, workplace, told: nil, mayAsk: true, &tally).cells)
+                read.append(summary.tresor)
             } catch {
                 // Nobody named one for which they wait.
                 if error == .waiting, tresors.isEmpty { continue }
@@ -76,6 +82,8 @@ struct SyncCommand: SurfaceCommand {
                 tell(failure.message, failure.hints, of: summary, workplace)
             }
         }
+        try await own?.finish(read)
+        tally.errors += own?.errors ?? []
         if !options.json { try workplace.output.table(table) }
         await workplace.tresors.tell(session)
         if let refusal = tally.refusal { throw refusal }
@@ -116,8 +124,22 @@ struct SyncCommand: SurfaceCommand {
         guard named.isEmpty else {
             return await session.tresors.summaries(of: due?.intersection(named) ?? named, readingStrangers: false)
         }
-        return try await session.tresors.all(among: due, readingStrangers: false)
-            .filter { !$0.isApart && !$0.isElsewhere }
+        return Self.near(try await session.tresors.all(among: due, readingStrangers: false))
+    }
+
+    private static func near(_ summaries: [TresorSummary]) -> [TresorSummary] {
+        summaries.filter { !$0.isApart && !$0.isElsewhere }
+    }
+
+    /// Takes what the other devices of this person know. A tresor need not lie apart after that.
+    ///
+    /// - Returns: the exchange that goes on, and the tresors as ``summaries(of:_:_:)`` gives them.
+    private func begin(
+        _ session: Session, _ workplace: CommandContext
+    ) async throws(TresorError) -> (OwnTresorRun?, [TresorSummary]) {
+        let all = try await session.tresors.all(readingStrangers: false)
+        let own = try await OwnTresorRun(of: all, session, workplace)
+        return (own, own.hasLearned ? try await summaries(of: nil, [], session) : Self.near(all))
     }
 
     /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
@@ -130,13 +152,22 @@ struct SyncCommand: SurfaceCommand {
         var failures: [TresorID?: TresorError] = [:]
         // What is synced whether or not there is news of it; nil for everything.
         var unfinished: Set<TresorID>?
+        var isFirst = true
         while let part = await news.next() {
             do throws(TresorError) {
                 unfinished = part.isWhole ? nil : unfinished?.union(part.tresors)
-                let summaries = try await summaries(of: unfinished, named, session)
+                var own: OwnTresorRun?
+                let summaries: [TresorSummary]
+                if isFirst, named.isEmpty {
+                    (own, summaries) = try await begin(session, workplace)
+                } else {
+                    summaries = try await self.summaries(of: unfinished, named, session)
+                }
                 failures[nil] = nil
+                isFirst = false
+                var read: [TresorID] = []
                 unfinished = []
-                for summary in summaries {
+                for summary in summaries where !named.isEmpty || !summary.isOwn {
                     let id = summary.tresor
                     let known = records[id] ?? session.records(in: id)
                     records[id] = known
@@ -147,6 +178,7 @@ struct SyncCommand: SurfaceCommand {
                         failures[id] = nil
                         if !options.json, row.isNews(after: rows[id]) { try tell(row, workplace) }
                         rows[id] = row
+                        read.append(id)
                         if row.state != "ok" { unfinished?.insert(id) }
                     } catch {
                         rows[id] = nil
@@ -154,6 +186,7 @@ struct SyncCommand: SurfaceCommand {
                         try tell(error, of: id, &failures, workplace)
                     }
                 }
+                try await own?.finish(read)
             } catch {
                 try tell(error, of: nil, &failures, workplace)
             }

@@ -65,12 +65,16 @@ struct VerifyCommand: SurfaceCommand {
                 "there is no terminal to compare safety numbers on", hints: ["tresor … --number \"DIGITS\""]))
         let chain = try workplace.verifier.verified(person, by: proof, replacing: replace)
         if number == nil, card == nil, person.trust == .verified, !replace {
-            workplace.output.say("\(workplace.name(of: chain)) is verified")
+            let clause = try OccasionWords.pin(of: chain.user, workplace.client).map { ": \(OccasionWords.clause($0))" }
+            workplace.output.say("\(workplace.name(of: chain)) is verified\(clause ?? "")")
         }
         var object: JSONObject = [
             "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
             "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
         ]
+        if let pin = try OccasionWords.pin(of: chain.user, workplace.client) {
+            object["how"] = .string(OccasionWords.word(pin.occasion))
+        }
         if let first = replaced.first {
             let old = try await tresorsNaming(replaced.map(\.user), workplace)
             for tresor in old {

@@ -116,6 +116,14 @@ struct FindingReport {
             : "your new keys are not in all your tresors yet: \(HintCompletion.command("rotate --identity"))"
     }
 
+    /// How this home came to know a person.
+    private func occasion(of subject: Finding.Subject) -> String {
+        guard case .person(let user) = subject,
+            let pin = try? OccasionWords.pin(of: user, workplace.client)
+        else { return "" }
+        return "; \(OccasionWords.clause(pin))"
+    }
+
     private func words(_ finding: Finding) -> String {
         let tresor: TresorID? =
             switch finding.subject {
@@ -125,7 +133,7 @@ struct FindingReport {
         let id = tresor.map { shown($0) } ?? "T"
         let repair = HintCompletion.complete("tresor check --repair -t \(id)")
         return switch finding.remark {
-        case .fine: "in order"
+        case .fine: "in order" + occasion(of: finding.subject)
         case .missing: "there is none"
         // The subject is the person, or the object.
         case .failed(let error) where error == .unverified || error == .altered: CommandFailure.words(for: error)
@@ -148,7 +156,7 @@ struct FindingReport {
             "the store shows an older or a different history\(title(of: tresor)): seen \(Self.text(seen)), "
                 + "shown \(shown.map(Self.text) ?? "nothing"), "
                 + "evidence in \(DisplayText.quoted(path(of: .evidence(evidence))))"
-                + way(shown.map { wayOut(from: $0, of: tresor, repair) } ?? Self.wayBack)
+                + way(shown.map { wayOut(from: $0, to: seen, of: tresor, repair) } ?? Self.wayBack)
         case .expired: "expired: its last day has passed"
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting: "waits: nobody has approved them yet"
@@ -183,8 +191,13 @@ struct FindingReport {
     }
 
     /// The way out where a store shows another head: of an older state, or of another history.
-    private func wayOut(from shown: Head, of tresor: TresorID?, _ repair: String) -> String {
+    private func wayOut(
+        from shown: Head, to seen: Head, of tresor: TresorID?, _ repair: String
+    ) -> String {
         let known = tresor.flatMap { try? workplace.client.archive.verifiedState(of: $0) }
+        if let known, !known.contains(seen) {
+            return "; another device of yours has verified more of it: \(repair) there restores what it lost"
+        }
         return known?.contains(shown) == true
             ? "; it has an older state: \(repair) restores what it lost"
             : "; compare what tresor log --head prints with other members"

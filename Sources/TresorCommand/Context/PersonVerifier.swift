@@ -50,7 +50,7 @@ struct PersonVerifier: Sendable {
     ///
     /// - Returns: the very chain that was compared.
     func verified(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws -> CardChain {
-        if try proves(person, by: proof, replacing: replacing) { try pin(person, replacing: replacing) }
+        if try proves(person, by: proof, replacing: replacing) { try pin(person, by: proof, replacing: replacing) }
         return person.chain
     }
 
@@ -81,10 +81,12 @@ struct PersonVerifier: Sendable {
     private func tell(_ words: String) { output.explain("tresor: \(words)") }
 
     /// Pins a person whose number was compared. Another person under the handle keeps it unless they are replaced.
-    func pin(_ person: Candidate, replacing: Bool = false) throws {
+    func pin(_ person: Candidate, by proof: Proof, replacing: Bool = false) throws {
         guard person.chain.user != (try client.people.ownChain()?.user) else { return }
         let isNamesake = if case .changed = person.trust { !replacing } else { false }
-        try client.people.pinBlocking(person.chain, replacing: replacing, beside: isNamesake)
+        try client.people.pinBlocking(
+            person.chain, by: proof.card != nil && proof.number == nil ? .card : .number, replacing: replacing,
+            beside: isNamesake)
         output.say("\(name(of: person.chain)) is verified")
     }
 

@@ -14,13 +14,14 @@ package struct Pack: Hashable, Sendable {
 
     /// Makes a pack of the changes that a person wants.
     ///
-    /// - Throws: ``TresorError/usage(_:)`` for no items, a record twice, an empty record name, one that begins with
-    ///   `tresor/`, a content or a list of revisions over its limit, and items of more than 1 MiB together.
-    package init(of items: [Item]) throws(TresorError) {
+    /// - Parameter takesReserved: whether record names may begin with `tresor/`, as those of own tresors do.
+    /// - Throws: ``TresorError/usage(_:)`` for no items, a record twice, an empty record name, a reserved one,
+    ///   a content or a list of revisions over its limit, and items of more than 1 MiB together.
+    package init(of items: [Item], takesReserved: Bool = false) throws(TresorError) {
         guard !items.isEmpty else { throw .usage(.outOfBounds) }
         for item in items {
             guard !item.record.isEmpty else { throw .usage(.nameEmpty) }
-            guard !item.record.isReserved else { throw .usage(.nameCharacters) }
+            guard takesReserved || !item.record.isReserved else { throw .usage(.nameCharacters) }
             guard item.replaces.count <= Item.maximumReplacedCount,
                 zip(item.replaces, item.replaces.dropFirst()).allSatisfy({ $0 < $1 })
             else { throw .usage(.outOfBounds) }
@@ -72,13 +73,16 @@ package struct Pack: Hashable, Sendable {
     ///   - state: the state before the commit.
     ///   - author: the author of the commit.
     ///   - time: now, in seconds since 1970.
-    /// - Throws: the errors of ``init(of:)``, also for the replacement of a revision above the head.
+    ///   - takesReserved: whether record names may begin with `tresor/`.
+    /// - Throws: the errors of ``init(of:takesReserved:)``, also for the replacement of a revision above the head.
     package static func sealPack(
-        _ items: [Item], with keys: EpochKeys, at state: LogState, by author: Identity, time: UInt64
+        _ items: [Item], with keys: EpochKeys, at state: LogState, by author: Identity, time: UInt64,
+        takesReserved: Bool = false
     ) throws(TresorError) -> SealedFile {
         guard items.allSatisfy({ $0.replaces.last ?? 0 <= state.head.sequence }) else { throw .usage(.outOfBounds) }
         return try FileSealer.sealFile(
-            Pack(of: items).bytes, type: .pack, record: .empty, keys: keys, state: state, author: author, time: time)
+            Pack(of: items, takesReserved: takesReserved).bytes, type: .pack, record: .empty, keys: keys, state: state,
+            author: author, time: time)
     }
 }
 
@@ -87,4 +91,6 @@ extension Name {
     package static let pack = reserved("pack")
     /// The content type of a volume: `tresor/volume`.
     package static let volume = reserved("volume")
+    /// The name and the kind of an own tresor (SPEC §19.8): `tresor/own`.
+    package static let own = reserved("own")
 }

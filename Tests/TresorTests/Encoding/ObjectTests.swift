@@ -87,7 +87,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             Specimen(name: "leftovers", bytes: note.bytes, magicCount: 1, lengths: [(10, 2), (76, 2), (126, 2)]) {
                 try CleanupJournal($0).bytes
             },
-            Specimen(name: "pins", bytes: try #require(home[.pins]), magicCount: 1, lengths: [(19, 4)]) {
+            Specimen(name: "pins", bytes: try #require(home[.pins]), magicCount: 1, lengths: [(52, 4)]) {
                 try Pins($0).bytes
             },
             Specimen(name: "heads", bytes: try #require(home[.heads]), magicCount: 1, lengths: []) {

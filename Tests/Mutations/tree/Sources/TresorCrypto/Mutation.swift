@@ -296,4 +296,10 @@ extension Mutation {
     package static let firstOffer = Mutation(rawValue: "firstOffer")
     /// That an offer is of the time of its code.
     package static let timelyOffer = Mutation(rawValue: "timelyOffer")
+    /// That the newest keys made an own tresor.
+    package static let newestOwn = Mutation(rawValue: "newestOwn")
+    /// That one's own comparison stays, whatever another device says.
+    package static let ownComparison = Mutation(rawValue: "ownComparison")
+    /// The head that another device verified.
+    package static let toldHead = Mutation(rawValue: "toldHead")
 }

@@ -193,11 +193,12 @@ struct ActStage {
     func input(
         _ person: Person, _ act: Values, pins: [Person] = [Cast.anna], replaced: [Person] = []
     ) -> Values {
-        func pin(_ pinned: Person, _ flag: UInt8) -> Bytes { join(u64(1_767_300_000), [flag], prefixed(pinned.chain)) }
-        let pinned = join(pins.filter { $0.user != person.user }.map { pin($0, 0) } + replaced.map { pin($0, 1) })
+        let pinned =
+            pins.filter { $0.user != person.user }.map { PinWriter($0) }
+            + replaced.map { PinWriter($0, replaced: true) }
         let home: Values = [
             "tresor": log.tresor, "chain": person.chain, "S": person.newest.seed, "now": u64(now),
-            "identity file": Self.identityFile(person), "pins": preamble("tresorP1") + pinned,
+            "identity file": Self.identityFile(person), "pins": PinWriter.object(pinned),
         ]
         return Values(
             home.with("log", log.entries).with("previous", person.previous).pairs.filter { pair in

@@ -67,7 +67,7 @@ struct AuthorStatusVectors: TestWriter {
             ["standing": ascii("former"), "reason": ascii(reason), "time": u64(time)]
         }
         func pin(_ person: Person, isReplaced: Bool = false) -> Values {
-            ["pins": preamble("tresorP1") + join(u64(second), [isReplaced ? 1 : 0], prefixed(person.chain))]
+            ["pins": PinWriter.object([PinWriter(person, replaced: isReplaced, time: second)])]
         }
         let current: Values = ["standing": ascii("current")]
         let house = Cast.house
@@ -91,7 +91,7 @@ struct AuthorStatusVectors: TestWriter {
             "who was removed before comes first", "EdgeCase", Cast.cleo, generation: 0, head: 2, pin(newer(Cast.cleo)),
             former("removed", 1_767_312_000 + 4 * Log.day))
         func home(_ person: Person) -> Values {
-            let none: Values = ["pins": preamble("tresorP1")]
+            let none: Values = ["pins": PinWriter.object([])]
             return none.with("identity file", ActStage.identityFile(person))
         }
         add(

@@ -26,6 +26,7 @@ struct EncodingVectors: TestWriter {
         RecordHomeVectors(file: file).addKeptPacks()
         RecordHomeVectors(file: file).addOutbox()
         RecordHomeVectors(file: file).addHeldOutbox()
+        OwnTresorVectors(file: file).addObjects()
         return file
     }
 
@@ -35,16 +36,16 @@ struct EncodingVectors: TestWriter {
         let wrap = Wrapping(log.current, tresor: log.tresor, for: Cast.bert, eseed: draw()("eseed", 64)).bytes
         let heads = [draw()("first", 32), draw()("second", 32)].sorted { $0.lexicographicallyPrecedes($1) }
         let file = FileFixture().base.bytes
-        func pins(_ people: [Person]) -> Bytes {
-            preamble("tresorP1") + join(people.map { join(u64(1_767_300_000), [0], prefixed($0.chain)) })
-        }
+        func pins(_ people: [Person]) -> Bytes { PinWriter.object(people.map { PinWriter($0) }) }
         let objects: [(String, String, Bytes)] = [
             ("tresorC1", "a chain", Cast.gwenRenewed.chain), ("tresorE1", "an entry", log.entries[2]),
             ("tresorW1", "a wrap", wrap),
-            ("tresorF1", "a sealed file", file), ("tresorP1", "two pins", pins([Cast.bert, Cast.gwen])),
+            ("tresorF1", "a sealed file", file), ("tresorP2", "two pins", pins([Cast.bert, Cast.gwen])),
             (
-                "tresorH1", "two heads",
-                preamble("tresorH1") + u64(1_767_300_000) + join(heads.map { join($0, u64(7), draw()("hash", 32)) })
+                "tresorH2", "two heads",
+                HeadRow.object(
+                    heads.map { HeadRow(tresor: $0, pinned: HeadRow.head(7, draw()("hash", 32))) },
+                    ownTime: 1_767_300_000)
             ),
             ("tresorL1", "a local log copy", log.kept),
             (
@@ -78,25 +79,25 @@ struct EncodingVectors: TestWriter {
     }
 
     private func addHomeObjects(_ heads: [Bytes]) {
-        let row = { (tresor: Bytes) in join(tresor, u64(7), zeros(32)) }
+        let row = { (tresor: Bytes) in HeadRow(tresor: tresor, pinned: HeadRow.head(7, zeros(32))).bytes }
         let base = valid(
-            "no heads", ["EdgeCase"], in: ["magic": ascii("tresorH1"), "object": preamble("tresorH1") + u64(0)],
-            out: ["object": preamble("tresorH1") + u64(0)])
+            "no heads", ["EdgeCase"], in: ["magic": ascii("tresorH2"), "object": preamble("tresorH2") + u64(0)],
+            out: ["object": preamble("tresorH2") + u64(0)])
         valid(
-            "no pins", ["EdgeCase"], in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1")],
-            out: ["object": preamble("tresorP1")])
+            "no pins", ["EdgeCase"], in: ["magic": ascii("tresorP2"), "object": preamble("tresorP2")],
+            out: ["object": preamble("tresorP2")])
         valid(
             "an empty log", ["EdgeCase"], in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1")],
             out: ["object": preamble("tresorL1")])
         invalid(
             "heads that fall", "NonCanonical", "altered", base: base,
-            in: ["object": preamble("tresorH1") + u64(0) + row(heads[1]) + row(heads[0])])
+            in: ["object": preamble("tresorH2") + u64(0) + row(heads[1]) + row(heads[0])])
         invalid(
             "one tresor twice", "NonCanonical", "altered", base: base,
-            in: ["object": preamble("tresorH1") + u64(0) + row(heads[0]) + row(heads[0])])
+            in: ["object": preamble("tresorH2") + u64(0) + row(heads[0]) + row(heads[0])])
         invalid(
             "heads with an own time after the last", "Oversize", "altered", base: base,
-            in: ["object": preamble("tresorH1") + u64(253_402_300_800)])
+            in: ["object": preamble("tresorH2") + u64(253_402_300_800)])
         invalid(
             "an entry of no bytes", "LengthOverflow", "altered",
             in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1") + u32(0)])
@@ -106,14 +107,15 @@ struct EncodingVectors: TestWriter {
         invalid(
             "an entry of 2^32 − 1 bytes", "LengthOverflow", "altered",
             in: ["magic": ascii("tresorL1"), "object": preamble("tresorL1") + [255, 255, 255, 255]])
-        let pin = join(u64(1_767_300_000), [2], prefixed(Cast.bert.chain))
+        var pin = PinWriter(Cast.bert)
+        pin.replaced = 2
         invalid(
             "a pin that is replaced by 2", "NonCanonical", "altered",
-            in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1") + pin])
-        let late = join(u64(253_402_300_800), [0], prefixed(Cast.bert.chain))
+            in: ["magic": ascii("tresorP2"), "object": PinWriter.object([pin])])
+        let late = PinWriter(Cast.bert, time: 253_402_300_800)
         invalid(
             "a pin of the year 10 000", "Oversize", "altered",
-            in: ["magic": ascii("tresorP1"), "object": preamble("tresorP1") + late])
+            in: ["magic": ascii("tresorP2"), "object": PinWriter.object([late])])
     }
 
     private func addEvidence() {

@@ -189,10 +189,8 @@ extension ActStage {
 
     /// A `PinnedHeads` object of the home.
     func heads(at sequence: Int, hash: Bytes? = nil) -> Values {
-        [
-            "heads": join(
-                preamble("tresorH1"), u64(0), log.tresor, u64(UInt64(sequence)), hash ?? log.head(at: sequence).1)
-        ]
+        let head = HeadRow.head(UInt64(sequence), hash ?? log.head(at: sequence).1)
+        return ["heads": HeadRow.object([HeadRow(tresor: log.tresor, pinned: head)])]
     }
 }
 

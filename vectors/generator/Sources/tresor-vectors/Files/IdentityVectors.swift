@@ -20,6 +20,8 @@ struct IdentityVectors: TestWriter {
         pins.addFounderTrust()
         pins.addPinning()
         pins.addLastGeneration()
+        OwnTresorVectors(file: file).addTakeKnown()
+        OwnTresorVectors(file: file).addTakeHeads()
         return file
     }
 
@@ -202,10 +204,8 @@ struct IdentityVectors: TestWriter {
 
     private func addTrust() {
         group("trust")
-        func pin(_ person: Person, replaced: Bool = false) -> Bytes {
-            join(u64(1_767_300_000), [replaced ? 1 : 0], prefixed(person.chain))
-        }
-        func pins(_ pins: Bytes...) -> Bytes { preamble("tresorP1") + join(pins) }
+        func pin(_ person: Person, replaced: Bool = false) -> PinWriter { PinWriter(person, replaced: replaced) }
+        func pins(_ pins: PinWriter...) -> Bytes { PinWriter.object(pins) }
         let base = valid(
             "a pinned person", in: ["pins": pins(pin(Cast.gwen)), "chain": Cast.gwen.chain],
             out: ["trust": ascii("verified")])

@@ -6,11 +6,11 @@ struct PinVectors: TestWriter {
 
     private func home(_ person: Person) -> Bytes { ActStage.identityFile(person) }
 
-    private static func pin(_ person: Person, replaced: Bool = false, time: UInt64 = 1_767_300_000) -> Bytes {
-        join(u64(time), [replaced ? 1 : 0], prefixed(person.chain))
+    private static func pin(_ person: Person, replaced: Bool = false, time: UInt64 = 1_767_300_000) -> PinWriter {
+        PinWriter(person, replaced: replaced, time: time)
     }
 
-    private static func pins(_ pins: Bytes...) -> Bytes { preamble("tresorP1") + join(pins) }
+    private static func pins(_ pins: PinWriter...) -> Bytes { PinWriter.object(pins) }
 
     /// People who trust themselves, and the findings of an old copy of a home.
     func addOwnChain() {
@@ -44,7 +44,7 @@ struct PinVectors: TestWriter {
         }
         let (early, late) = (founded(Cast.gwen, " early"), founded(Cast.gwenRenewed, " late"))
         let other = founded(Cast.gwen.renewed("gwen again", time: 1_767_400_001), " other")
-        func input(_ log: Log, me: Person = Cast.fred, _ pins: Bytes = preamble("tresorP1")) -> Values {
+        func input(_ log: Log, me: Person = Cast.fred, _ pins: Bytes = PinWriter.object([])) -> Values {
             (["tresor": log.tresor, "identity file": home(me), "pins": pins] as Values).with("log", log.entries)
         }
         func trust(_ comment: String, _ flag: String, _ word: String, _ input: Values) -> Int {

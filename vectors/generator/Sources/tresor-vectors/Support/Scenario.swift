@@ -203,9 +203,8 @@ final class Scenario {
     var json: JSONText {
         let list = start.map { name, person in
             let pinned = (pins[name] ?? []).filter { $0.user != person.user }
-            let object =
-                preamble("tresorP1") + join(pinned.map { join(u64(1_767_300_000), [0], prefixed($0.chain)) })
-                + join((replaced[name] ?? []).map { join(u64(1_767_300_000), [1], prefixed($0.chain)) })
+            let object = PinWriter.object(
+                pinned.map { PinWriter($0) } + (replaced[name] ?? []).map { PinWriter($0, replaced: true) })
             return JSONText.object(identity(name, person) + [("pins", .hex(object))])
         }
         return .object([

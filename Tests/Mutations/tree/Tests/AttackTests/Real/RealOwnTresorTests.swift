@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorCrypto
+@testable import TresorRecords
+
+extension RealAttackTests {
+    /// What the other homes of a person say.
+    @Suite struct OwnTresors {
+        @Test func A224_theThiefOfMyOldSeedTellsMeWhomIKnow() async throws {
+            await RealAttackTests.expectReal(nil, without: .newestOwn, isLate: true) {
+                let scene = try await Scene()
+                try await scene.anna.exchange()
+                let home = try #require(scene.anna.client.home as? MemoryHome)
+                let thief = scene.world.session(of: scene.anna, home: home.copy())
+                let (next, sealed) = try scene.anna.identity.renewCard(time: 2)
+                let me = try await scene.world.settle(next, previous: [sealed], home: home)
+                let mallory = scene.mallory.identity.chain
+                try thief.client.people.pinBlocking(mallory)
+                try await thief.exchange()
+                try await me.exchange()
+                return try me.occasion(of: mallory.user) != nil
+            }
+        }
+
+        @Test func A225_anOlderLogIsShownToMyOtherDevice() async throws {
+            await RealAttackTests.expectReal(.forked, without: .toldHead, isLate: true) {
+                let scene = try await Scene()
+                let desk = try scene.world.device(of: scene.anna)
+                try await scene.anna.exchange()
+                try await desk.exchange()
+                let before = try await log(scene.tresor, in: scene.store.truth)
+                try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
+                try await scene.anna.exchange()
+                scene.store.show { $0.first == before.first ? before : $0 }
+                try await desk.exchange()
+                return try await desk.client.logs.state(of: scene.tresor).entryCount == UInt64(before.count)
+            }
+        }
+
+        @Test func A226_anotherDeviceReplacesWhomICompared() async throws {
+            await RealAttackTests.expectReal(nil, without: .ownComparison, isLate: true) {
+                let scene = try await Scene()
+                let desk = try scene.world.device(of: scene.anna)
+                try desk.client.people.pinBlocking(scene.bob.identity.chain)
+                let other = try identity("bob").chain
+                try scene.anna.client.people.pinBlocking(other, replacing: true)
+                try await scene.anna.exchange()
+                try await desk.exchange()
+                return try desk.occasion(of: other.user) != nil
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorRecords
+
+/// Heads that another device verified, and what former keys said (SPEC §19.8).
+@Suite struct OwnTresorHeadTests {
+    let evil = EvilStore(MemoryStore())
+    let world: World
+    let anna: Session
+    let house: Session
+    let desk: Session
+    let plans: TresorID
+
+    init() async throws {
+        world = World(store: evil)
+        anna = try await world.quick("anna")
+        house = try await world.quick("house")
+        desk = try world.device(of: anna)
+        plans = try await anna.tresors.create(Name(typed: "plans")).tresor
+    }
+
+    private func note(_ text: String, by device: Session) async throws {
+        let records = device.records(in: plans)
+        try await records.put("note", Array(text.utf8))
+        _ = try await records.sync()
+    }
+
+    /// Lets the store show only so many entries of the tresor.
+    private func freeze(_ count: Int) async throws {
+        let genesis = try #require(try await log(plans, in: evil.truth).first)
+        evil.show { $0.first == genesis ? Array($0.prefix(count)) : $0 }
+    }
+
+    @Test func A225_anOlderLogIsAForkForADeviceThatNeverSawMore() async throws {
+        try await note("one", by: anna)
+        try await desk.exchange()
+        try await note("two", by: anna)
+        try await anna.exchange()
+        try await freeze(2)
+        let exchange = try await desk.exchange()
+        #expect(exchange.errors == [plans: .forked])
+        #expect(desk.evidenceCount == 1)
+        // From now on every reading demands it, in whatever act.
+        #expect(await failure { _ = try await desk.client.logs.state(of: plans) } == .forked)
+        #expect(await failure { _ = try await desk.seal("more", in: plans) } == .forked)
+        let findings = try await desk.client.audit.check([plans])
+        let forks = findings.compactMap { finding in
+            if case .forked(let seen, let shown, _) = finding.remark {
+                [seen.sequence, shown?.sequence ?? 0]
+            } else {
+                nil
+            }
+        }
+        #expect(forks == [[2, 1]])
+        evil.behave()
+        #expect(try await desk.exchange().errors.isEmpty)
+        #expect(try desk.client.heads().told.isEmpty)
+    }
+
+    @Test func aNewDeviceIsNotShownAnOlderLogEither() async throws {
+        for text in ["one", "two"] { try await note(text, by: anna) }
+        try await anna.exchange()
+        try await freeze(2)
+        #expect(try await desk.exchange().errors == [plans: .forked])
+    }
+
+    @Test func anotherHistoryIsAForkWhoeverSawMore() async throws {
+        try await note("one", by: anna)
+        try await anna.exchange()
+        // The desk is shown another second entry, and more of that branch than anna has of hers.
+        let genesis = try #require(try await log(plans, in: evil.truth).first)
+        var entries = [genesis]
+        for _ in 0..<3 {
+            let state = try Fold.state(of: entries, tresor: plans)
+            let entry = try Entry(
+                tresor: plans, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
+                time: world.clock.now, body: .additive(AdditiveBody(type: 200, [1])))
+            entries.append(entry.bytes)
+        }
+        let shown = entries
+        evil.show { $0.first == genesis ? shown : $0 }
+        let exchange = try await desk.exchange()
+        #expect(exchange.errors.isEmpty && exchange.report.denied == [plans])
+        #expect(await failure { _ = try await desk.client.logs.state(of: plans) } == .forked)
+    }
+
+    @Test func headsThatAreNotAboveOnesOwnChangeNothing() async throws {
+        try await note("one", by: anna)
+        try await anna.exchange()
+        try await note("two", by: anna)
+        let before = anna.home[.heads]
+        try await anna.exchange()
+        #expect(try anna.client.heads().told.isEmpty && anna.home[.heads] != before)
+        let heads = try #require(anna.home[.heads])
+        #expect(try PinnedHeads(heads).bytes == heads)
+    }
+
+    /// A224: the thief of an old seed writes into the own tresor of that seed.
+    @Test func A224_formerKeysSayNothing() async throws {
+        try anna.client.people.pinBlocking(house.identity.chain)
+        try await anna.exchange()
+        try await desk.exchange()
+        let home = try #require(anna.client.home as? MemoryHome)
+        let thief = world.session(of: anna, home: home.copy())
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try await renewed.renewal.finishInEachTresor().allSatisfy { $0.error == nil })
+        let mallory = try identity("mallory")
+        try thief.client.people.pinBlocking(mallory.chain)
+        let planted = try await thief.exchange()
+        #expect(planted.report.held == nil)
+        let trap = try await thief.tresors.create(.own, kind: .own, isOwn: true)
+        try await renewed.exchange()
+        #expect(try renewed.occasion(of: mallory.user) == nil && renewed.occasion(of: house.user) == .number)
+        // A home with the newest keys goes by what these say. It took the planted pin while it was an old copy.
+        try await desk.exchange()
+        #expect(try desk.occasion(of: mallory.user) == .known)
+        let deskHome = try #require(desk.client.home as? MemoryHome)
+        let newest = try renewed.client.home.read(.identity)
+        try deskHome.replace(.identity, with: #require(newest))
+        let restored = world.session(of: renewed, home: deskHome)
+        let outcome = try await restored.exchange().outcome
+        #expect(outcome.ended == [mallory.chain])
+        #expect(try restored.occasion(of: mallory.user) == nil && restored.occasion(of: house.user) == .known)
+        let counted = try await restored.ownTresors().filter { try OwnTresors(session: restored).counts($0) }
+        #expect(counted.count == 1 && counted.first?.tresor != trap.tresor)
+    }
+
+    @Test func aRenewalTakesAlongWhatThisHomeKnows() async throws {
+        try anna.client.people.pinBlocking(house.identity.chain)
+        try await anna.exchange()
+        try await desk.exchange()
+        // The other device is lost, and the person makes new keys on this one.
+        let renewed = try await desk.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        _ = try await renewed.renewal.finishInEachTresor()
+        let exchange = try await renewed.exchange()
+        #expect(exchange.outcome.ended.isEmpty && exchange.report.isMade)
+        let phone = try world.device(of: renewed)
+        try await phone.exchange()
+        #expect(try phone.occasion(of: house.user) == .known)
+    }
+}
