@@ -241,11 +241,15 @@
             }
             guard superseded.count > 0, isInPlace else { return }
             let file = try AtomicFile(at: path, mode: 0o600)
-            try file.write(Self.beginning(of: server).span)
+            let beginning = try Self.beginning(of: server)
+            try file.write(beginning.span)
             place = 0
             for offset in Self.pages(upTo: end) {
                 for record in try page(at: offset, before: end).records {
-                    if !superseded.contains(record, at: place) { try file.write(self.record(of: record).span) }
+                    if !superseded.contains(record, at: place) {
+                        let bytes = try self.record(of: record)
+                        try file.write(bytes.span)
+                    }
                     place += 1
                 }
             }
