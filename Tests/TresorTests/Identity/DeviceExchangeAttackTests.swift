@@ -12,9 +12,11 @@ import TresorCrypto
 
     init() async throws { scene = try await DeviceExchange() }
 
+    private static func bytes(of secret: borrowing SecretBytes) -> [UInt8] { secret.span.publicBytes }
+
     @Test func A161_aMistypedCodeFindsNothing() async throws {
         let handover = try await scene.open()
-        let typed = handover.code.span.publicBytes
+        let typed = Self.bytes(of: handover.code)
         for place in [0, 3, 5, 18] {
             var wrong = typed
             wrong[place] = typed[place] == UInt8(ascii: "7") ? UInt8(ascii: "8") : UInt8(ascii: "7")
