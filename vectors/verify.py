@@ -1470,7 +1470,7 @@ def open_answer(K, offer, seed, data, trace=None):
     reader.preamble(b"tresorw1")
     enc, ct = reader.take(1120), reader.opaque32(0, LONGEST_ANSWER)
     reader.end()
-    info = LP(b"tresor/v1/device-wrap") + offer
+    info = use("tresor/v1/device-wrap", "wrap") + offer
     plaintext = hpke_unwrap(seed, info, enc, ct)
     note(trace, info=info, enc=enc, ct=ct, plaintext=plaintext)
     return read_bundle(plaintext)

@@ -66,11 +66,13 @@ import TresorTesting
         #expect(Set(found) == Set(contents))
     }
 
-    /// One author was not compared. The version of the other one is read.
+    /// One author has the handle of somebody else who was compared. The version of the other one is read.
     @Test func aVersionThatCannotBeReadKeepsNoOtherBack() async throws {
         let scene = try await Scene()
         let carl = try await scene.world.quick("carl")
         try scene.world.introduce(scene.anna, carl)
+        let namesake = try Identity.make(handle: try Name(typed: "carl"), time: scene.world.clock.now)
+        try scene.house.client.people.pinBlocking(namesake.chain)
         try await scene.anna.share(scene.tresor, with: [carl], as: .writer)
         let his = carl.records(in: scene.tresor)
         try await scene.records.put("scan", Scene.content(70_000, 1))
