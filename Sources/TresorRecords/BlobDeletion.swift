@@ -4,8 +4,8 @@ import TresorCore
 import TresorCrypto
 
 extension BlobStore {
-    /// Deletes blobs in their order, a few with each call: a store overwrites all of one call at once, and nobody else is
-    /// served meanwhile.
+    /// Deletes blobs in their order, a few with each call: a store overwrites all of one call at once, and serves nobody
+    /// else in that time.
     ///
     /// - Throws: ``TresorError/cancelled``; the errors of the store. What was deleted by then is gone.
     func deleteFew(_ blobs: some Collection<Blob>, in tresor: TresorID) async throws(TresorError) {

@@ -23,7 +23,9 @@ struct PutVolumes: Sendable {
         self.blobs = blobs
         self.isAgain = isAgain
         (report, state, base) = (plan.report, plan.view.state, plan.view.volumes?.checkpoint.entry.sequence)
-        for version in volumes.lazy.flatMap(\.versions) { revisions[version.record, default: []].insert(version.revision) }
+        for version in volumes.lazy.flatMap(\.versions) {
+            revisions[version.record, default: []].insert(version.revision)
+        }
     }
 
     /// Whether a checkpoint of the state of a later plan may name them (SPEC §19.7 step 5). The first ones do not serve

@@ -101,7 +101,10 @@ struct RecordSync: Sendable {
         // Nothing else names these any more once the sent commit is forgotten.
         if !isMine {
             let lost = try await outbox.present().lostAttachments
-            guard await outbox.forgetParts(of: lost, namedFrom: 0) else { throw .cancelled }
+            guard await outbox.forgetParts(of: lost, namedFrom: 0) else {
+                try Cancellation.check()
+                throw .usage(.locked)
+            }
         }
         try await outbox.change { (outbox) throws(TresorError) in
             guard outbox.sent == sent else { return }

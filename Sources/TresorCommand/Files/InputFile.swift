@@ -282,7 +282,11 @@ final class InputFile: Sendable {
 
     private static func open(_ path: String, _ flags: Int32 = 0) throws(CommandFailure) -> FileDescriptor {
         let file: FileDescriptor
-        do throws(SystemError) { file = try FileDescriptor(path, O_RDONLY | flags) } catch { throw .cannotOpen(path, error) }
+        do throws(SystemError) {
+            file = try FileDescriptor(path, O_RDONLY | flags)
+        } catch {
+            throw .cannotOpen(path, error)
+        }
         var status = stat()
         guard fstat(file.number, &status) == 0, !status.isKind(S_IFDIR) else {
             throw CommandFailure(.usage, "\(DisplayText.quoted(path)) is a directory", file: path)

@@ -62,7 +62,8 @@ import Testing
     @Test func aPipeThatTakesTheNameIsBusy() throws {
         try Data("content".utf8).write(to: url)
         defer { try? FileManager.default.removeItem(at: url) }
-        let look = try #require(try InputFile(url.path, standardInput: StandardInput()).look)
+        let input = try InputFile(url.path, standardInput: StandardInput())
+        let look = try #require(input.look)
         try FileManager.default.removeItem(at: url)
         #expect(mkfifo(url.path, 0o600) == 0)
         let failure = #expect(throws: CommandFailure.self) { _ = try InputFile(look) }
