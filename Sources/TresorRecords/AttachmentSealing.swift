@@ -51,21 +51,23 @@ struct AttachmentSealing: Sendable {
         }
     }
 
-    /// Gives up the attachments that no commit behind a state may name: they may hold the numbers that others need.
+    /// Gives up the attachments that no commit behind a state may name: they may hold the numbers that others need. The
+    /// store is asked first, so that after an interruption their rows still name them.
     private func giveUpUnfit(for state: LogState) async throws(TresorError) {
         let (session, tresor) = (session, outbox.tresor)
-        let givenUp = try await outbox.change { (outbox) throws(TresorError) -> [HeldAttachment]? in
-            let unfit = outbox.unfit(for: state, by: session.identity)
-            // A program that has seen more of the log made its attachments for that.
-            guard outbox.sent == nil, !unfit.isEmpty,
-                try session.client.archive.pinnedHead(of: tresor) == state.head
-            else { return nil }
-            let attachments = outbox.attachments(among: unfit)
-            outbox.release(unfit)
-            return attachments
+        // A program that has seen more of the log made its attachments for that.
+        let unfit = { @Sendable (outbox: Outbox) throws(TresorError) -> [HeldNumber] in
+            guard outbox.sent == nil, try session.client.archive.pinnedHead(of: tresor) == state.head else { return [] }
+            return outbox.unfit(for: state, by: session.identity)
         }
-        guard let givenUp else { return }
-        await outbox.forgetParts(of: givenUp)
+        let (numbers, givenUp) = try await outbox.change { (outbox) throws(TresorError) in
+            let numbers = try unfit(outbox)
+            return (numbers, outbox.attachments(among: numbers))
+        }
+        guard !numbers.isEmpty, await outbox.forgetParts(of: givenUp) else { return }
+        try await outbox.change { (outbox) throws(TresorError) in
+            outbox.release(try unfit(outbox).filter { numbers.contains($0) })
+        }
         await outbox.clean()
     }
 

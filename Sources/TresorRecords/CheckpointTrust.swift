@@ -43,7 +43,9 @@ struct CheckpointTrust: Sendable {
 
     /// Whether nobody needs the volumes of earlier checkpoints any more: packs or one's own newest volumes say everything, or
     /// the newest volumes say what the base says.
-    func outdatesEarlier(_ view: RecordView) async throws(TresorError) -> Bool {
+    ///
+    /// - Parameter isFalse: becomes whether the newest volumes are not what the base says, for good.
+    func outdatesEarlier(_ view: RecordView, _ isFalse: inout Bool) async throws(TresorError) -> Bool {
         guard let newest = view.checkpoint, !view.isByPacks else { return true }
         guard view.volumes != nil else { return false }
         if view.isByNewestVolumes, view.isOwn || !view.isComparable { return true }
@@ -55,6 +57,7 @@ struct CheckpointTrust: Sendable {
             return true
         } catch {
             guard [.altered, .noAccess, .unsupported, .store(.withheld)].contains(error) else { throw error }
+            isFalse = error == .altered
             return false
         }
     }

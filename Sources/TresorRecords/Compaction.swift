@@ -8,8 +8,6 @@ import TresorCrypto
 struct Compaction: Sendable {
     /// The number of attempts while others are faster.
     private static let attemptCount = 16
-    /// The most blobs that are deleted at once.
-    private static let deletedAtOnce = 256
 
     let records: Records
 
@@ -33,6 +31,19 @@ struct Compaction: Sendable {
     /// - Parameter planned: a plan, which is carried out as it is. Another one is made where something is unsent, or
     ///   where the log has grown; but in place of an empty one nothing is done.
     func run(_ planned: CompactionPlan? = nil) async throws(TresorError) -> CompactReport {
+        var put: PutVolumes?
+        do throws(TresorError) {
+            let report = try await run(planned, &put)
+            await giveUp(put)
+            return report
+        } catch {
+            await giveUp(put)
+            throw error
+        }
+    }
+
+    /// - Parameter put: becomes the volumes that the store has and that no entry names, nor may name unseen.
+    private func run(_ planned: CompactionPlan?, _ put: inout PutVolumes?) async throws(TresorError) -> CompactReport {
         try checkOwner(try await client.logs.state(of: tresor))
         var plan = try await records.unsent().isEmpty ? planned : nil
         var sealed: CompactReport?
@@ -47,13 +58,14 @@ struct Compaction: Sendable {
             if plan == nil { plan = try await self.plan(at: state, synced: head, isSealed: sealed != nil) }
             guard let decided = plan else { continue }
             plan = nil
-            var report = sealed ?? decided.report
             switch decided.step {
             case .seal(let volumes):
-                if try await append(volumes, of: decided.view, to: state, &report) { sealed = report }
+                try await seal(volumes, by: decided, &put)
+                if let report = try await append(&put, to: state) { sealed = report }
             case .delete(let blobs):
                 // The proof takes a while. Somebody may have made the next checkpoint since.
                 guard try await client.logs.state(of: tresor).checkpoint == state.checkpoint else { continue }
+                var report = sealed ?? decided.report
                 report.note(deleting: decided.report.deletedCount > 0 ? blobs : [])
                 try await delete(blobs, by: decided, isFetched: sealed?.checkpoint == state.checkpoint)
                 return report
@@ -128,11 +140,7 @@ struct Compaction: Sendable {
         // If the store lacks the last one, its bytes may still lie in the store's files: the last deletion may have ended
         // with `busy`.
         let going = plan.report.deletedCount > 0 ? blobs[...] : blobs.suffix(1)
-        for start in stride(from: going.startIndex, to: going.endIndex, by: Self.deletedAtOnce) {
-            try Cancellation.check()
-            let next = going[start..<min(start + Self.deletedAtOnce, going.endIndex)]
-            try await client.store.deleteBlobs(next.map(\.hash), in: tresor)
-        }
+        try await client.store.deleteFew(going, in: tresor)
     }
 
     /// The last entry for which a checkpoint may stand (R42), and for whom it stands for no more.
@@ -158,18 +166,27 @@ struct Compaction: Sendable {
         }
     }
 
-    /// Seals volumes and puts each into the store before the next one, appends the checkpoint that names them, and finds out
-    /// whether it is in the log. What the store was given is then fetched, and kept: it stays, whatever another owner does
-    /// next.
+    /// Makes sure that the store has volumes for a plan: those that were put for an entry that came too late, or new ones.
+    private func seal(
+        _ volumes: [VolumePlan], by plan: CompactionPlan, _ put: inout PutVolumes?
+    ) async throws(TresorError) {
+        if put?.serve(plan) == true { return }
+        let isAgain = put != nil
+        await giveUp(put.take())
+        // A home that cannot note what was appended is found out before anything is put.
+        try await Cores.apart { () throws(TresorError) in try client.archive.proveWritable() }
+        put = PutVolumes(plan, volumes, blobs: try await self.put(volumes, of: plan.view), isAgain: isAgain)
+    }
+
+    /// Appends the checkpoint that names the volumes which were put, and finds out whether it is in the log. What the store
+    /// was given is then fetched, and kept: it stays, whatever another owner does next.
     ///
-    /// If this is interrupted before the checkpoint, the store has volumes that no entry names, and forgets them.
-    ///
-    /// - Returns: `false` where another entry came first.
-    private func append(
-        _ volumes: [VolumePlan], of view: RecordView, to state: LogState, _ report: inout CompactReport
-    ) async throws(TresorError) -> Bool {
-        let named = try await put(volumes, of: view)
-        let body = CheckpointBody(upto: report.upto, epoch: state.epoch, volumes: named)
+    /// - Parameter put: the volumes. They stay where another entry came first, and where nothing was sent.
+    /// - Returns: what was done; `nil` where another entry came first.
+    private func append(_ put: inout PutVolumes?, to state: LogState) async throws(TresorError) -> CompactReport? {
+        guard let volumes = put else { return nil }
+        var report = volumes.report
+        let body = CheckpointBody(upto: report.upto, epoch: state.epoch, volumes: volumes.blobs)
         let entry = try Entry(
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: session.identity,
             time: client.clock(), body: .checkpoint(body))
@@ -179,20 +196,21 @@ struct Compaction: Sendable {
         let writer = LogWriter(session: session)
         let change = LogChange(
             tresor: tresor, sequence: entry.sequence, previous: try await writer.head(of: state), entry: entry.bytes,
-            blobs: named.map { StoredBlob(hash: $0.hash, size: $0.size, bytes: nil) })
+            blobs: volumes.blobs.map { StoredBlob(hash: $0.hash, size: $0.size, bytes: nil) })
         try Cancellation.check()
+        // From here on an entry may name them, also where this fails.
+        put = nil
         let after = try await client.uninterrupted { () async throws(TresorError) in
-            try client.archive.proveWritable()
-            return try await writer.send(entry, change, wraps: [])
+            try await writer.send(entry, change, wraps: [])
         }
         guard let after else {
-            await giveUp(named)
-            return false
+            put = volumes
+            return nil
         }
         report.checkpoint = entry.sequence
         let checkpoint = Checkpoint(entry: entry, body: body, state: after)
         _ = try await RecordPull(session: session, state: after).fetchVolumes(of: checkpoint)
-        return true
+        return report
     }
 
     /// Seals volumes, and puts each into the store before the next one is made. If that fails, those that were put go again.
@@ -219,8 +237,16 @@ struct Compaction: Sendable {
         return named
     }
 
-    /// Takes volumes that no entry names out of the store, which would have them for a while yet.
+    private func giveUp(_ put: PutVolumes?) async {
+        if let put { await giveUp(put.blobs) }
+    }
+
+    /// Takes volumes that no entry names out of the store, also in a task that was cancelled: a store in a file keeps them
+    /// for ever.
     private func giveUp(_ volumes: [Blob]) async {
-        try? await client.store.deleteBlobs(volumes.map(\.hash), in: tresor)
+        let (store, tresor) = (client.store, tresor)
+        try? await Cancellation.ignored { () async throws(TresorError) in
+            try await store.deleteFew(volumes, in: tresor)
+        }
     }
 }

@@ -30,13 +30,16 @@ extension Outbox {
     }
 
     /// The numbers that no change needs at a time, and under which nobody may be writing.
-    func unneeded(at time: UInt64) -> [HeldNumber] {
-        let named = contents
+    ///
+    /// - Parameter isLeft: whether an attachment stays although no change needs it, and its content with it.
+    func unneeded(at time: UInt64, leaving isLeft: (HeldAttachment) -> Bool = { _ in false }) -> [HeldNumber] {
+        let left = attachments.map(\.attachment).filter(isLeft).map(\.content)
+        let needed = contents.union(left)
         return held.filter { held in
             switch held.kind {
             case .unfinished: !held.isBeingWritten(at: time)
-            case .content: !named.contains(held.number.value)
-            case .attachment(let attachment): !named.contains(attachment.content)
+            case .content: !needed.contains(held.number.value)
+            case .attachment(let attachment): !needed.contains(attachment.content)
             }
         }.map(\.number)
     }
@@ -171,6 +174,12 @@ extension Outbox {
         return zip(contents, commit.blobs.dropFirst()).map { content, blob in
             (content.0, attachment(of: content.1)?.number, blob)
         }
+    }
+
+    /// The attachments of the commit that was sent of which no row is left: the home had lost a piece.
+    var lostAttachments: [Blob] {
+        let held = Set(attachments.map(\.attachment.blob))
+        return sentAttachments.map(\.blob).filter { !held.contains($0) }
     }
 
     /// The contents that changes name.

@@ -121,47 +121,71 @@ extension OutboxFile {
         return try Outbox.openPiece(sealed, piece, of: number, in: tresor, as: session.identity)
     }
 
-    /// Gives back numbers whose contents no change names. Nothing is thrown: ``clean(atOnce:)`` finds what is left.
+    /// Gives back numbers whose contents no change names, and asks no store. Nothing is thrown:
+    /// ``clean(atOnce:askingStore:)`` finds what is left.
     func release(_ numbers: [HeldNumber]) async {
         guard !numbers.isEmpty else { return }
         try? await change { (outbox) throws(TresorError) in outbox.release(numbers) }
-        await clean()
+        await clean(askingStore: false)
     }
 
     /// Deletes the pieces that nobody needs, a few at a time. What cannot be deleted now, the next call finds.
     ///
-    /// - Parameter count: the most pieces that are deleted before others get the home.
-    func clean(atOnce count: UInt64 = 64) async {
+    /// The rows of attachments go after the store was asked to delete what it has of these. They stay where that is not
+    /// wanted, and where this task ends before it.
+    ///
+    /// - Parameters:
+    ///   - count: the most pieces that are deleted before others get the home.
+    ///   - isAsking: whether the store may be asked.
+    func clean(atOnce count: UInt64 = 64, askingStore isAsking: Bool = true) async {
         guard let box = try? await present() else { return }
         let unneeded = box.unneeded(at: session.client.clock())
         guard !unneeded.isEmpty else { return }
-        // These go first: after an interruption, their rows still name them.
-        await forgetParts(of: box.attachments(among: unneeded))
-        while (try? await cleanSome(count)) == true {}
+        let made = box.attachments(among: unneeded)
+        var asked: Set<Hash256> = []
+        // A service deletes by itself what no entry names.
+        if session.client.isDistant {
+            asked = Set(made.map(\.blob.hash))
+        } else if isAsking, await forgetParts(of: made) {
+            asked = Set(made.map(\.blob.hash))
+        }
+        while (try? await cleanSome(count, asked)) == true {}
     }
 
     /// Deletes from the store what it may have of attachments that no commit names, nor ever will (SPEC §8.5). A service
     /// deletes it by itself. A store that cannot be asked now keeps it.
-    func forgetParts(of attachments: [HeldAttachment]) async {
-        let client = session.client
-        guard let first = attachments.map(\.header.head.sequence).min(), !client.isDistant else { return }
-        do {
-            // The newest log decides: a copy of this home may have sent them. It stays unseen by what is shown here.
-            let state = try await client.logs.state(of: tresor, remembering: .no)
-            // What names an attachment comes behind the head that it names.
-            let commits = try await CommitReader(client: client).commits(of: state, from: first)
-            let named = Set(commits.compactMap { try? $0.body }.flatMap(\.blobs))
-            let unnamed = attachments.map(\.blob).filter { !named.contains($0) }
-            guard !unnamed.isEmpty else { return }
-            try await client.store.deleteBlobs(unnamed.map(\.hash), in: tresor)
-        } catch {}
+    ///
+    /// - Returns: whether this was tried; not where the task was cancelled or the session locked before its end. What names
+    ///   the attachments has to stay then, for the next program.
+    func forgetParts(of attachments: [HeldAttachment]) async -> Bool {
+        // What names an attachment comes behind the head that it names.
+        let first = attachments.map(\.header.head.sequence).min() ?? 0
+        return await forgetParts(of: attachments.map(\.blob), namedFrom: first)
     }
 
+    /// Does the same for blobs that no entry before `first` names.
+    func forgetParts(of blobs: [Blob], namedFrom first: UInt64) async -> Bool {
+        let client = session.client
+        guard !blobs.isEmpty, !client.isDistant else { return true }
+        do throws(TresorError) {
+            // The newest log decides: a copy of this home may have sent them. It stays unseen by what is shown here.
+            let state = try await client.logs.state(of: tresor, remembering: .no)
+            let commits = try await CommitReader(client: client).commits(of: state, from: first)
+            let named = Set(commits.compactMap { try? $0.body }.flatMap(\.blobs))
+            try await client.store.deleteFew(blobs.filter { !named.contains($0) }, in: tresor)
+            return true
+        } catch {
+            return error != .cancelled && error != .usage(.locked)
+        }
+    }
+
+    /// - Parameter asked: the attachments whose rows may go: the store was asked to delete what it has of them.
     /// - Returns: whether there was anything to do.
-    private func cleanSome(_ most: UInt64) async throws(TresorError) -> Bool {
+    private func cleanSome(_ most: UInt64, _ asked: Set<Hash256>) async throws(TresorError) -> Bool {
         try await change { (outbox) throws(TresorError) in
             // This is written before the first piece goes: a program that is slow writes none behind a gap.
-            let unneeded = outbox.unneeded(at: session.client.clock()).filter { outbox[$0] != .unfinished(until: 0) }
+            let all = outbox.unneeded(at: session.client.clock()) { !asked.contains($0.blob.hash) }
+            let unneeded = all.filter { outbox[$0] != .unfinished(until: 0) }
             outbox.release(unneeded)
             guard unneeded.isEmpty else { return true }
             guard let number = outbox.givenUp else { return false }

@@ -98,6 +98,14 @@ struct RecordSync: Sendable {
         let isMine = state.contains(place)
         // The pack is kept before the outbox lets go of it.
         if isMine { try await PackFiles(client, tresor).keep([place.sequence: sent.pack], for: session.user) }
+        // Nothing else names these any more once the sent commit is forgotten.
+        if !isMine {
+            let lost = try await outbox.present().lostAttachments
+            guard await outbox.forgetParts(of: lost, namedFrom: 0) else {
+                try Cancellation.check()
+                throw .usage(.locked)
+            }
+        }
         try await outbox.change { (outbox) throws(TresorError) in
             guard outbox.sent == sent else { return }
             if isMine { outbox.settle() } else { outbox.giveBack() }
@@ -125,15 +133,28 @@ struct RecordSync: Sendable {
                 view = try await records.view(at: state, log)
             }
         }
-        if known == nil, try await CheckpointTrust(records: records, state: state, entries: log).outdatesEarlier(view) {
-            try await VolumeFiles(client: client, tresor: tresor).forget(view.checkpoints.dropLast())
-            if view.isBehind {
-                records.cache.view = nil
-                view = try await records.view(at: state, log)
-            }
-        }
+        if known == nil { view = try await judgeNewest(view, log) }
         report.note(view)
         records.cache.tell(view)
+    }
+
+    /// Deletes the volumes of earlier checkpoints from the home, if nobody needs them any more. A newest checkpoint that is
+    /// false is remembered, so that the next sync does not judge it again.
+    ///
+    /// - Returns: the view, by what is left.
+    private func judgeNewest(_ view: RecordView, _ log: RecordEntries) async throws(TresorError) -> RecordView {
+        let trust = CheckpointTrust(records: records, state: view.state, entries: log)
+        var isFalse = false
+        if try await trust.outdatesEarlier(view, &isFalse) {
+            try await VolumeFiles(client: client, tresor: tresor).forget(view.checkpoints.dropLast())
+            guard view.isBehind else { return view }
+            records.cache.view = nil
+            return try await records.view(at: view.state, log)
+        }
+        guard isFalse else { return view }
+        let refuting = view.refuting()
+        records.cache.view = refuting
+        return refuting
     }
 
     /// Seals pending changes for the end of the log, and keeps the commit durably before it is sent (step 5).
@@ -229,13 +250,14 @@ struct RecordSync: Sendable {
     /// be named by it any more. Their contents stay until the person drops them.
     private func forgetAttachments(_ state: LogState) async throws(TresorError) {
         guard try await !outbox.present().attachments.isEmpty else { return }
-        let attachments = try await outbox.change { (outbox) throws(TresorError) -> [HeldAttachment] in
-            guard try isNewest(state) else { return [] }
-            let attachments = outbox.attachments
-            outbox.release(attachments.map(\.number))
-            return attachments.map(\.attachment)
+        let attachments = try await outbox.change { (outbox) throws(TresorError) in
+            try isNewest(state) ? outbox.attachments : []
         }
-        await outbox.forgetParts(of: attachments)
+        // After an interruption, their rows still name them.
+        guard await outbox.forgetParts(of: attachments.map(\.attachment)) else { return }
+        try await outbox.change { (outbox) throws(TresorError) in
+            if try isNewest(state) { outbox.release(attachments.map(\.number)) }
+        }
     }
 
     /// Whether no program of this home has seen more of the log.

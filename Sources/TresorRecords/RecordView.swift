@@ -26,6 +26,8 @@ struct RecordView: Sendable {
     let isComparable: Bool
     /// Whether the home had all volumes of the newest checkpoint where they are needed and not read.
     private var hadVolumes = false
+    /// Whether the volumes of the newest checkpoint were found to be false by this person's own, by which the view is read.
+    private(set) var isRefuted = false
 
     /// Reads the view of a state.
     ///
@@ -101,6 +103,7 @@ struct RecordView: Sendable {
                 isComparable: known?.isComparable ?? (readable.count > 1))
             view.unread = try view.kept(packs)
             view.hadVolumes = try view.hasVolumes(packs.volumes.files)
+            view.isRefuted = known?.isRefuted ?? false
             return view
         }
     }
@@ -170,9 +173,16 @@ struct RecordView: Sendable {
     }
 
     /// Whether a view of a later state needs no more than what came since this one. A new checkpoint changes which packs
-    /// are needed.
+    /// are needed. One that is false changes nothing.
     func goesOn(for user: UserID, in state: LogState) -> Bool {
-        isBegun(for: user, in: state) && self.state.checkpoint == state.checkpoint && !isBehind
+        isBegun(for: user, in: state) && self.state.checkpoint == state.checkpoint && (!isBehind || isRefuted)
+    }
+
+    /// The view, with the newest checkpoint known as false.
+    func refuting() -> RecordView {
+        var view = self
+        view.isRefuted = isOwn && isBehind && table.missingVolume == nil
+        return view
     }
 
     /// Whether the home has the packs and volumes that it had when this view was read, and no more.

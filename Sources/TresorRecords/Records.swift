@@ -80,7 +80,7 @@ extension Records {
                     return !outbox.held.isEmpty
                 }
                 guard let holdsPieces else { continue }
-                if holdsPieces { await outbox.clean() }
+                if holdsPieces { await outbox.clean(askingStore: false) }
                 return
             }
             throw .busy
@@ -151,15 +151,16 @@ extension Records {
     /// - Throws: ``TresorError/busy`` while a commit is on its way that may be in the log, unless this person is out of
     ///   the tresor.
     @concurrent public func dropUnsent() async throws(TresorError) -> [String] {
-        let names = try await outbox.change { (outbox) throws(TresorError) in
+        let (names, lost) = try await outbox.change { (outbox) throws(TresorError) in
             // Without a verified log, the commit that was sent may be in it.
             let state = try session.client.archive.verifiedState(of: tresor)
             let isGone = state.map { $0.members[session.user] == nil } ?? false
             guard isGone || outbox.sent == nil else { throw .busy }
-            let names = outbox.records.map(\.text)
+            let (names, lost) = (outbox.records.map(\.text), outbox.lostAttachments)
             outbox.dropAll()
-            return names
+            return (names, lost)
         }
+        _ = await outbox.forgetParts(of: lost, namedFrom: 0)
         await outbox.clean()
         return names
     }

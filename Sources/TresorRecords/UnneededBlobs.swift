@@ -45,7 +45,7 @@ struct UnneededBlobs: Sendable {
     private func hasPack(_ entry: Entry) -> Bool { entry.isCommit && state.voidRule(of: entry) == nil }
 
     /// Those that nobody would need with a checkpoint up to an entry, the pack of the newest commit last; without the packs
-    /// that went for an earlier checkpoint.
+    /// and attachments that went for an earlier checkpoint.
     ///
     /// - Parameter kept: the attachments that it keeps.
     func blobs(upto last: UInt64, keeping kept: KeptAttachments) async throws(TresorError) -> [Blob] {
@@ -68,7 +68,10 @@ struct UnneededBlobs: Sendable {
             for (place, blob) in blobs.enumerated().dropFirst() {
                 if kept.contains(place, of: entry.sequence) {
                     needed.insert(blob.hash)
-                } else {
+                } else if entry.sequence > gone {
+                    going.append(blob)
+                } else if try await isThere(blob.hash) {
+                    // The checkpoint before kept it, or its deletion was not ended.
                     going.append(blob)
                 }
             }

@@ -58,13 +58,13 @@ struct VolumeProof: Sendable {
         }
     }
 
-    /// Compares what the volumes keep with the packs, or with the earlier volumes by which the view is read. A view that
-    /// lacks a pack from before the checkpoint cannot tell.
+    /// Compares what the volumes keep with the packs, or with the earlier volumes by which the view is read. What cannot be
+    /// told hides nothing that can: each item is compared whose pack is at hand, or that the earlier volumes keep. Which
+    /// versions have to be kept is told only where no pack from before the checkpoint is missing.
     ///
     /// - Throws: ``TresorError/altered`` for volumes that are not what the packs say; ``TresorError/store(_:)`` for a
-    ///   version that earlier volumes have left out: only its pack could tell.
+    ///   version that earlier volumes have left out, where nothing else is wrong: only its pack could tell.
     private func compare(_ kept: [Kept]) async throws(TresorError) {
-        guard !view.table.missing.keys.contains(where: { $0 < checkpoint.entry.sequence }) else { return }
         let base = view.volumes?.checkpoint
         let floor = base?.body.upto ?? 0
         var earlier: [UInt64: [Item]] = [:]
@@ -73,19 +73,20 @@ struct VolumeProof: Sendable {
                 try files.volume(place, of: base)
             }
             for kept in volumes { earlier[kept.sequence, default: []].append(kept.item) }
-            let isKnown = kept.prefix { $0.sequence <= floor }.allSatisfy { kept in
-                earlier[kept.sequence]?.contains { $0.record == kept.item.record } ?? false
-            }
-            guard isKnown else { throw .store(.withheld) }
+        }
+        // A version that the base left out is replaced, so that no rule wants it to be kept.
+        let judged = kept.filter { kept in
+            kept.sequence > floor || earlier[kept.sequence]?.contains { $0.record == kept.item.record } ?? false
         }
         try await Cores.apart { [earlier] () throws(TresorError) in
             let commits = commits
             let later = commits.keys.filter { $0 > floor && $0 < checkpoint.entry.sequence }
             let packs = PackReader(client: client, tresor: state.tresor)
             let sequences = earlier.keys.sorted() + later.sorted()
-            try RecordTable.comparePacks(kept, upto: checkpoint.body.upto, commits: sequences) {
+            try RecordTable.comparePacks(judged, upto: checkpoint.body.upto, commits: sequences) {
                 (sequence) throws(TresorError) in
                 guard sequence > floor, let entry = commits[sequence] else { return earlier[sequence] ?? [] }
+                guard view.table.missing[sequence] == nil else { return nil }
                 do throws(TresorError) {
                     return try view.items(of: entry, from: packs)
                 } catch {
@@ -95,5 +96,6 @@ struct VolumeProof: Sendable {
                 }
             }
         }
+        guard judged.count == kept.count else { throw .store(.withheld) }
     }
 }

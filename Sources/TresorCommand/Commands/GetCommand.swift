@@ -88,7 +88,9 @@ struct GetCommand: SurfaceCommand {
                 try await write(name, reading)
                 outcomes.succeeded()
             } catch {
-                outcomes.failed(CommandFailure(error), report: workplace.output.report)
+                let failure = CommandFailure(error)
+                guard failure.error != .interrupted else { throw failure }
+                outcomes.failed(failure, report: workplace.output.report)
             }
         }
         try outcomes.finish()
@@ -261,7 +263,7 @@ struct GetCommand: SurfaceCommand {
             CommandFailure(
                 .notFound, "there is no record \(DisplayText.quoted(name)) in \(reading.title)",
                 hints: await near(name, reading) + ["tresor records -t \(Shell.word(tresor.tresor))"])
-        case .store(.withheld):
+        case .store(.withheld) where !acceptIncomplete:
             CommandFailure(
                 of: error,
                 "\(reading.fetched.holder) does not have everything that the log of \(reading.title) names",

@@ -135,10 +135,11 @@ final class InputFile: Sendable {
     ///
     /// - Throws: 11 where another file has the path by now; what ``init(_:standardInput:)`` throws.
     init(_ look: Look) throws(CommandFailure) {
-        let opened = try Self.open(look.path)
+        // A pipe that has the path by now would wait for somebody who writes.
+        let opened = try Self.open(look.path, O_NONBLOCK)
         (path, descriptor, beginsAtStart, begun) = (look.path, opened.number, true, look.begun)
         file = consume opened
-        guard identity == look.identity else { throw changed }
+        guard Self.status(of: descriptor) != nil, identity == look.identity else { throw changed }
     }
 
     private static func status(of descriptor: Int32) -> stat? {
@@ -279,9 +280,13 @@ final class InputFile: Sendable {
         path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
     }
 
-    private static func open(_ path: String) throws(CommandFailure) -> FileDescriptor {
+    private static func open(_ path: String, _ flags: Int32 = 0) throws(CommandFailure) -> FileDescriptor {
         let file: FileDescriptor
-        do throws(SystemError) { file = try FileDescriptor(path, O_RDONLY) } catch { throw .cannotOpen(path, error) }
+        do throws(SystemError) {
+            file = try FileDescriptor(path, O_RDONLY | flags)
+        } catch {
+            throw .cannotOpen(path, error)
+        }
         var status = stat()
         guard fstat(file.number, &status) == 0, !status.isKind(S_IFDIR) else {
             throw CommandFailure(.usage, "\(DisplayText.quoted(path)) is a directory", file: path)

@@ -230,14 +230,22 @@ extension RecordTable {
     /// - Throws: ``TresorError/altered`` for an item that no pack has, a head that is not kept, and a replaced item
     ///   without every later one of its record; the errors of `items`.
     package static func comparePacks(
-        _ kept: [Kept], upto: UInt64, commits: some Sequence<UInt64>, items: (UInt64) throws(TresorError) -> [Item]
+        _ kept: [Kept], upto: UInt64, commits: some Sequence<UInt64>, items: (UInt64) throws(TresorError) -> [Item]?
     ) throws(TresorError) {
         var table = RecordTable()
         var history: [Name: [UInt64]] = [:]
         var revisions: [Name: [UInt64]] = [:]
         var rest = kept[...]
+        var isWhole = true
         for sequence in commits {
-            let items = try items(sequence)
+            guard let items = try items(sequence) else {
+                isWhole = false
+                while let next = rest.first, next.sequence <= sequence {
+                    guard next.sequence == sequence else { throw .altered }
+                    rest.removeFirst()
+                }
+                continue
+            }
             table.take(.items(items), at: sequence)
             for item in items where sequence <= upto { history[item.record, default: []].append(sequence) }
             while let next = rest.first, next.sequence <= sequence {
@@ -247,6 +255,8 @@ extension RecordTable {
             }
         }
         guard rest.isEmpty else { throw .altered }
+        // What is missing may have replaced any version.
+        guard isWhole else { return }
         for (record, all) in history {
             let heads = Set(table.heads(of: record).map(\.revision).filter { $0 <= upto })
             let mine = Set(revisions[record] ?? [])

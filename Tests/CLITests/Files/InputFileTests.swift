@@ -57,4 +57,16 @@ import Testing
         }
         #expect(failure?.error == .busy)
     }
+
+    /// Nobody writes into the pipe, so that a reader who waits for somebody would wait for ever.
+    @Test func aPipeThatTakesTheNameIsBusy() throws {
+        try Data("content".utf8).write(to: url)
+        defer { try? FileManager.default.removeItem(at: url) }
+        let input = try InputFile(url.path, standardInput: StandardInput())
+        let look = try #require(input.look)
+        try FileManager.default.removeItem(at: url)
+        #expect(mkfifo(url.path, 0o600) == 0)
+        let failure = #expect(throws: CommandFailure.self) { _ = try InputFile(look) }
+        #expect(failure?.error == .busy)
+    }
 }

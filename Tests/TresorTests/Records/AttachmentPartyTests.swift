@@ -156,8 +156,22 @@ import TresorTesting
         let refused = await failure {
             if let held = try await thief.sync().held { throw held }
         }
-        #expect(refused != nil)
+        #expect(refused == .noAccess)
         #expect(try await scene.state().entryCount == count)
+        // Nor does a new commit for the place that is free now: nobody reads a log on which a store puts it.
+        let now = try await scene.state()
+        let made = try Entry(
+            tresor: scene.tresor, sequence: now.head.sequence + 1, previous: now.head.hash, author: old.identity,
+            time: scene.world.clock.now, body: .commit(CommitBody(epoch: now.epoch, blobs: [lost.blob])))
+        var fold = Fold(state: now)
+        let denied = error { try fold.apply(made.bytes) }
+        #expect(denied == .noAccess)
+        let lying = EvilStore(scene.store)
+        lying.append(made.bytes)
+        let reader = scene.device(scene.other, over: lying)
+        let read = await failure { _ = try await reader.sync() }
+        #expect(read == .noAccess)
+        #expect(try await scene.device(scene.other).sync().isComplete)
 
         // What the person sends now, and what the home holds now.
         let mine = newer.records(in: scene.tresor)
@@ -180,9 +194,9 @@ import TresorTesting
         let number = try #require(try mine.outbox.read().held.first?.number)
         let piece = try #require(scene.houseHome.read(.unsent(scene.tresor, number: number.value, piece: 0)))
         #expect(await failure { _ = try Outbox(sealed: sealed, of: scene.tresor, as: old.identity) } == .altered)
-        let read = await failure {
+        let opens = await failure {
             _ = try Outbox.openPiece(piece, 0, of: number, in: scene.tresor, as: old.identity)
         }
-        #expect(read == .altered)
+        #expect(opens == .altered)
     }
 }

@@ -76,6 +76,93 @@ import TresorTesting
         #expect(try await !isThere(blob, scene))
     }
 
+    /// The sync is cancelled at each call to the store in turn. The next one ends what it began.
+    @Test func aCancelledSyncLeavesNothingBehind() async throws {
+        var cancelledCount = 0
+        for point in 0... {
+            let (scene, blob) = try await frozen()
+            try await scene.theirs.put("scan", "small".utf8)
+            try await takePlace(scene)
+            let cancellation = CallCancellation(of: scene.store, at: point)
+            let device = scene.device(scene.houseHome, over: cancellation.store, of: scene.house)
+            let error = await Task { await failure { _ = try await device.sync() } }.value
+            _ = try await scene.theirs.sync()
+            #expect(try await !isThere(blob, scene), "\(point)")
+            #expect(scene.isClean(scene.houseHome), "\(point)")
+            if error != nil { cancelledCount += 1 }
+            guard cancellation.hasCome else { break }
+        }
+        #expect(cancelledCount > 2)
+    }
+
+    /// The home stops at each of its writes. The rows stay until the store was asked.
+    @Test(arguments: [false, true]) func aStopLeavesNothingInTheStore(isRemoved: Bool) async throws {
+        for point in 0... {
+            let (scene, blob) = try await frozen()
+            if isRemoved {
+                try await scene.revoke()
+            } else {
+                try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
+            }
+            let home = StoppingHome(scene.houseHome, stoppingAt: point)
+            _ = await failure { _ = try await scene.device(home, of: scene.house).sync() }
+            scene.world.clock.advance(by: Held.patience)
+            _ = try await scene.theirs.sync()
+            #expect(try await !isThere(blob, scene), "\(point)")
+            guard home.stop != nil else { break }
+        }
+    }
+
+    /// The home lost a piece after a part was put. Once the place of the commit is taken, no row tells of that part.
+    @Test func theStoreLosesWhatTheHomeHasLostAPieceOf() async throws {
+        let scene = try await Scene()
+        try await scene.theirs.put("scan", AttachmentScene.content((1 << 20) + 70_000))
+        let counts = CallCounts()
+        let breaking = FaultyStore(scene.store) { call in
+            guard call.name == "putBlob" else { return nil }
+            counts.count("putBlob")
+            return counts.counts["putBlob"] == 3 ? .refusing(.store(.unreachable)) : nil
+        }
+        let failing = scene.device(scene.houseHome, over: breaking, of: scene.house)
+        #expect(try await failing.sync().held == .store(.unreachable))
+        let lost = try #require(try scene.theirs.outbox.read().sentAttachments.first)
+        let number = try #require(lost.number)
+        scene.houseHome.delete(.unsent(scene.tresor, number: number.value, piece: 1))
+        #expect(try await scene.theirs.sync().damaged == "scan")
+        #expect(try await isThere(lost.blob, scene))
+        try await takePlace(scene)
+        #expect(try await scene.theirs.sync().sentCount == 1)
+        #expect(try await !isThere(lost.blob, scene))
+        #expect(scene.isClean(scene.houseHome))
+    }
+
+    /// A change that is kept for later needs no store. What it replaced goes with the next sync.
+    @Test func aChangeAsksNoStore() async throws {
+        let (scene, blob) = try await frozen()
+        try await takePlace(scene)
+        _ = try await scene.theirs.pull()
+        let theirs = scene.theirs
+        let count = scene.store.calls.count
+        try await theirs.put("scan", "small".utf8)
+        #expect(scene.store.calls.count == count)
+        #expect(try await isThere(blob, scene))
+        #expect(try await theirs.get("scan").content == Array("small".utf8))
+        #expect(try await theirs.sync().sentCount == 1)
+        #expect(try await !isThere(blob, scene))
+        #expect(scene.isClean(scene.houseHome))
+    }
+
+    /// One call may take a store long that overwrites what it deletes.
+    @Test func largeAttachmentsAreDeletedOneByOne() async throws {
+        let scene = try await Scene()
+        let state = try await scene.state()
+        let header = FileHeader(tresor: scene.tresor, epoch: state.epoch, head: state.head)
+        let blob = Blob(hash: .zero, size: 1 << 39)
+        let row = HeldAttachment(content: 1, generation: 0, blob: blob, header: header)
+        let isOver = await scene.records.outbox.forgetParts(of: [row, row, row])
+        #expect(isOver && scene.calls("deleteBlobs") == 3)
+    }
+
     /// A store that cannot delete keeps it, and nothing else stops.
     @Test func aStoreThatDoesNotDeleteStopsNothing() async throws {
         let (scene, blob) = try await frozen()
@@ -111,7 +198,8 @@ import TresorTesting
         try await scene.store.putBlob(0, [1, 2, 3], of: stray.hash, in: scene.tresor)
         let header = FileHeader(tresor: scene.tresor, epoch: before.epoch, head: before.head)
         let rows = [blob, stray].map { HeldAttachment(content: 1, generation: 0, blob: $0, header: header) }
-        await scene.records.outbox.forgetParts(of: rows)
+        let isOver = await scene.records.outbox.forgetParts(of: rows)
+        #expect(isOver)
         #expect(try await isThere(blob, scene))
         #expect(try await !isThere(stray, scene))
     }

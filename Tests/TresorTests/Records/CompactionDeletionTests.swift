@@ -110,12 +110,14 @@ import TresorTesting
         _ = try await other.sync()
         #expect(try await other.get("photo").content == contents[0])
         #expect(try await other.get("scan").content == contents[2])
-        // The next one keeps it again, and takes it once it is deleted.
+        // The next one keeps it again, and takes it once it is deleted. What is long gone counts no more.
         try await records.put("note", "x".utf8)
-        _ = try await records.compact()
+        let planned = try await records.compact(isDryRun: true)
+        #expect(planned.deletedCount == 2)
+        #expect(try await records.compact().deletedCount == 2)
         #expect(try await count(of: [blobs[1]], in: scene) == 1)
         try await records.delete(["photo"])
-        _ = try await records.compact()
+        #expect(try await records.compact().deletedCount == 3)
         #expect(try await count(of: [blobs[1]], in: scene) == 0)
     }
 
@@ -162,6 +164,115 @@ import TresorTesting
         #expect(try await self.count(of: store.hashes, in: scene) == 0)
         #expect(try await scene.records.compact().checkpoint == count)
         #expect(try await scene.stored() == [count])
+    }
+
+    /// The volumes that were put and that no entry names, as far as the store has them.
+    private func strayVolumes(of store: VolumeStore, in scene: Scene) async throws -> Int {
+        let named = Set(try await scene.blobs().values.joined().map(\.hash))
+        return try await count(of: store.hashes.filter { !named.contains($0) }, in: scene)
+    }
+
+    /// It is cancelled at each call to the store in turn.
+    @Test func aCancelledCompactionLeavesNoVolumeBehind() async throws {
+        var putCount = 0
+        for point in 0... {
+            let scene = try await Scene()
+            try await scene.fill()
+            let cancellation = CallCancellation(of: scene.store, at: point)
+            let store = VolumeStore(truth: cancellation.store)
+            let records = scene.device(scene.home, over: store).records(in: scene.tresor)
+            let error = await Task { await failure { _ = try await records.compact() } }.value
+            if error != nil, !store.hashes.isEmpty { putCount += 1 }
+            #expect(try await strayVolumes(of: store, in: scene) == 0, "\(point)")
+            guard cancellation.hasCome else { break }
+            _ = try await scene.records.compact()
+            #expect(try await scene.stored() == [try await scene.state().checkpoint], "\(point)")
+        }
+        #expect(putCount > 1)
+    }
+
+    /// The home is full, or fails, at each of its writes in turn.
+    @Test func aHomeThatFailsLeavesNoVolumeBehind() async throws {
+        for writes in 0..<12 {
+            let scene = try await Scene()
+            try await scene.fill()
+            let store = VolumeStore(truth: scene.store)
+            scene.home.fill(after: writes)
+            let device = scene.device(scene.home, over: store).records(in: scene.tresor)
+            _ = await failure { _ = try await device.compact() }
+            scene.home.fill(after: nil)
+            #expect(try await strayVolumes(of: store, in: scene) == 0, "\(writes)")
+        }
+    }
+
+    /// House changes a record whenever a checkpoint is sent. What was sealed serves again, as long as it says what it has
+    /// to.
+    @Test func onABusyTresorWhatWasSealedServesAgain() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        let (counts, house) = (CallCounts(), scene.house.records(in: scene.tresor))
+        let busy = FaultyStore(scene.store) { call in
+            guard call.name == "append" else { return nil }
+            counts.count("append")
+            guard let count = counts.counts["append"], count < 5 else { return nil }
+            try? await house.put("a", "busy \(count)".utf8)
+            _ = try? await house.sync()
+            return nil
+        }
+        let store = VolumeStore(truth: busy)
+        let records = scene.device(scene.home, over: store).records(in: scene.tresor)
+        let report = try await records.compact()
+        #expect(counts.counts["append"] == 5 && store.hashes.count == 2)
+        let checkpoint = try #require(report.checkpoint)
+        // It stands for the first of these changes, and three came behind that.
+        #expect(report.upto == checkpoint - 4 && report.keptCount == 4)
+        #expect(try await strayVolumes(of: store, in: scene) == 0)
+        #expect(try await records.check().checkpointError == nil)
+        let other = scene.device(scene.empty).records(in: scene.tresor)
+        #expect(try await other.sync().isComplete)
+        #expect(try await scene.text("a", other) == "busy 4")
+        #expect(try await scene.text("b", other) == "b2")
+        #expect(try await other.versions(of: "a").count == 1)
+    }
+
+    /// Beside a version that was replaced meanwhile, every later one would have to be kept.
+    @Test func ofARecordWithTwoVersionsTheSealedOnesDoNotServeAgain() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        let house = scene.house.records(in: scene.tresor)
+        let records = scene.records
+        _ = try await house.sync()
+        _ = try await records.sync()
+        for (person, text) in [(records, "mine"), (house, "theirs")] { try await person.put("a", text.utf8) }
+        for person in [records, house] { #expect(try await person.sync().sentCount == 1) }
+        #expect(try await records.sync().isComplete)
+        #expect(try await records.versions(of: "a").count == 2)
+        let counts = CallCounts()
+        let busy = FaultyStore(scene.store) { call in
+            guard call.name == "append" else { return nil }
+            counts.count("append")
+            guard let count = counts.counts["append"], count < 3 else { return nil }
+            // The second change replaces both versions.
+            try? await house.put(count == 1 ? "b" : "a", "busy".utf8)
+            _ = try? await house.sync()
+            return nil
+        }
+        let store = VolumeStore(truth: busy)
+        let device = scene.device(scene.home, over: store).records(in: scene.tresor)
+        let report = try await device.compact()
+        #expect(counts.counts["append"] == 3 && store.hashes.count == 3)
+        #expect(report.upto == (report.checkpoint ?? 0) - 1)
+        #expect(try await device.check().checkpointError == nil)
+    }
+
+    @Test func fewBlobsAreDeletedAtOnce() {
+        func blob(_ size: UInt64) -> Blob { Blob(hash: .zero, size: size) }
+        func counts(_ sizes: [UInt64]) -> [Int] { BlobPortion.all(of: sizes.map(blob)).map(\.count) }
+        let most = BlobPortion.maximumByteCount
+        #expect(counts([]) == [])
+        #expect(counts([most, 1, most - 1, 1]) == [1, 2, 1])
+        #expect(counts([.max, .max, 1, most]) == [1, 1, 1, 1])
+        #expect(counts([UInt64](repeating: 674, count: 600)) == [256, 256, 88])
     }
 
     /// Nothing is deleted for volumes that are not there.

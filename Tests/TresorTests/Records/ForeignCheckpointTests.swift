@@ -11,7 +11,7 @@ import TresorTesting
 
 /// Checkpoints that other programs made (SPEC §19.5).
 @Suite struct ForeignCheckpointTests {
-    private let scene: CompactionTests.Scene
+    let scene: CompactionTests.Scene
 
     init() async throws {
         scene = try await CompactionTests.Scene()
@@ -37,12 +37,12 @@ import TresorTesting
         return entry.sequence
     }
 
-    /// A checkpoint up to the head with one volume, by another owner.
-    private func checkpoint(_ kept: [Kept], by owner: Session? = nil) async throws -> UInt64 {
+    /// A checkpoint with one volume, by another owner; up to the head unless another entry is named.
+    func checkpoint(_ kept: [Kept], by owner: Session? = nil, upto: UInt64? = nil) async throws -> UInt64 {
         let (owner, time) = (owner ?? scene.late, scene.world.clock.now)
         return try await append(by: owner) { state, keys in
             let volume = try Volume(of: kept).seal(with: keys, at: state, by: owner.identity, time: time)
-            let (upto, epoch) = (state.head.sequence, state.epoch)
+            let (upto, epoch) = (upto ?? state.head.sequence, state.epoch)
             return (
                 volume.bytes, { .checkpoint(CheckpointBody(upto: upto, epoch: epoch, volumes: [$0])) }
             )
@@ -63,7 +63,7 @@ import TresorTesting
     }
 
     /// The versions that no later one replaces, as a checkpoint keeps them.
-    private func current() async throws -> [Kept] {
+    func current() async throws -> [Kept] {
         _ = try await scene.records.sync()
         let view = try await scene.records.view()
         let packs = PackReader(client: scene.anna.client, tresor: scene.tresor)

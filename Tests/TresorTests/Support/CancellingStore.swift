@@ -5,6 +5,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 /// A store that cancels a task at one of the calls that it gets, and counts the writes. It loses its connection in a task
 /// that was cancelled, as a network does.
@@ -128,4 +129,26 @@ final class CancellingStore: FrontStore {
         try look(isWrite: true)
         try await store.deleteKitCopy(locator: locator)
     }
+}
+
+/// A store that cancels the task of one of the calls that it gets; not inside of steps that no cancellation ends.
+struct CallCancellation {
+    let store: FaultyStore
+    private let calls: CallCounts
+    private let place: Int
+
+    /// - Parameter place: the number of calls that come before it.
+    init(of store: any Store, at place: Int) {
+        let calls = CallCounts()
+        self.store = FaultyStore(store) { _ in
+            guard !Cancellation.isIgnored else { return nil }
+            calls.count("call")
+            if calls.counts["call"] == place + 1 { withUnsafeCurrentTask { $0?.cancel() } }
+            return nil
+        }
+        (self.calls, self.place) = (calls, place)
+    }
+
+    /// Whether the call has come.
+    var hasCome: Bool { calls.counts["call", default: 0] > place }
 }

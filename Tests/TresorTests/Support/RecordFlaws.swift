@@ -4,10 +4,11 @@ import Synchronization
 import TresorCore
 import TresorCrypto
 
-/// What a client must not do. The simulation makes it so by what stands before its store or home, or by the table with which
-/// it ends, and has to notice it.
+/// What a client must not do. The simulation makes it so by what stands before its store or home, or puts what such a client
+/// would end with in the place of what it compares at the end, and has to notice it.
 enum RecordFlaw: CaseIterable, Sendable {
-    /// The later clock wins, whatever its author had seen.
+    /// The table at the end says that the later clock won, whatever its author had seen. No client with this flaw runs: it
+    /// tries the comparison at the end alone.
     case clock
     /// A change is announced before it is durable.
     case announcement

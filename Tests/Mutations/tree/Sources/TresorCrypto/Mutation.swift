@@ -152,6 +152,8 @@ extension Mutation {
     package static let keptItems = Mutation(rawValue: "keptItems")
     /// That packs are deleted for volumes that were compared with them.
     package static let provedVolumes = Mutation(rawValue: "provedVolumes")
+    /// That an item which nobody here can judge hides no other.
+    package static let judgedItems = Mutation(rawValue: "judgedItems")
     /// That the author of the volumes that are sealed again used a key that was compared.
     package static let vouchersKey = Mutation(rawValue: "vouchersKey")
     /// That an owner's own checkpoint is one of their newest key.

@@ -20,6 +20,18 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A147_anItemThatNobodyCanJudgeHidesAFalseOne() async throws {
+            await RealAttackTests.expectReal(nil, without: .judgedItems, isLate: true) {
+                let owners = try await Owners()
+                _ = try await owners.scene.anna.records(in: owners.scene.tresor).compact()
+                let mine = owners.newDevice().records(in: owners.scene.tresor)
+                _ = try await mine.sync()
+                try await owners.lie(by: owners.scene.bob, beside: [Item("extra", "x")])
+                _ = try await mine.sync()
+                return try await mine.check().checkpointError == nil
+            }
+        }
+
         @Test func A147_aKeyThatNobodyComparedVouchesForWhatIsSealedAgain() async throws {
             await RealAttackTests.expectReal(.unverified, without: .vouchersKey, isLate: true) {
                 let owners = try await Owners()
@@ -128,9 +140,12 @@ private struct Owners {
     }
 
     /// Appends a checkpoint up to the head by which the plan says something else, and nothing else was ever there.
-    func lie(by author: Session) async throws {
+    ///
+    /// - Parameter items: what it keeps beside the plan, by rising names below that.
+    func lie(by author: Session, beside items: [Item] = []) async throws {
         let state = try await scene.state
-        let volume = try Volume(of: [Kept(sequence: plan, item: Item("plan", "false"))]).seal(
+        let kept = (items + [try Item("plan", "false")]).map { Kept(sequence: plan, item: $0) }
+        let volume = try Volume(of: kept).seal(
             with: try await scene.keys(state.epoch), at: state, by: author.identity, time: scene.world.clock.now)
         let blob = try Blob(of: volume.bytes)
         try await scene.append(

@@ -182,6 +182,15 @@ extension RealAttackTests {
                 _ = try await seen.check()
                 return reads.withLock { $0 } > 20
             }
+            scene.store.showBlobs { hash, bytes in
+                if hash == blob.hash { reads.withLock { $0 += 1 } }
+                return bytes
+            }
+            await RealAttackTests.expectReal(nil, without: .readOnce, isLate: true) {
+                reads.withLock { $0 = 0 }
+                _ = try await scene.anna.client.exchange.export(scene.tresor)
+                return reads.withLock { $0 } > 20
+            }
         }
 
         @Test func A145_aLateAppendMakesAChangeTwice() async throws {
