@@ -974,6 +974,13 @@ def put_pin(pins, chain, replacing, beside, now):
     return pins + [Pin(now, 0, chain)]
 
 
+def give_up(pins, user):
+    mine = [pin for pin in pins if pin.chain.user == user and not pin.replaced]
+    require(mine, "not_found")
+    mine[0].replaced = 1
+    return pins
+
+
 # 7.6 Renewal
 
 def previous_context(user, generation):
@@ -4230,6 +4237,11 @@ def test_founder_trust(i, trace):
 def test_pin(i, trace):
     pins = put_pin(read_pins(i["pins"]), read_chain(i["chain"]), i["replacing"] == b"\1", i.get("beside") == b"\1", number_in(i["now"]))
     return {"pins": encode_pins(pins)}
+
+
+@operation("giveUp")
+def test_give_up(i, trace):
+    return {"pins": encode_pins(give_up(read_pins(i["pins"]), i["user"]))}
 
 
 # slots, password

@@ -30,6 +30,7 @@ enum Operation {
         case "trust": try HomeOperations.trust(input)
         case "founderTrust": try HomeOperations.founderTrust(input)
         case "pin": try HomeOperations.pin(input)
+        case "giveUp": try HomeOperations.giveUp(input)
         case "openNames": try HomeOperations.openNames(input)
         case "openOutbox": try HomeOperations.openOutbox(input)
         case "openPiece": try HomeOperations.openPiece(input)

@@ -81,7 +81,8 @@ struct VerifyCommand: SurfaceCommand {
         if let earlier { object["earlier_number"] = .string(earlier.grouped) }
         if let first = replaced.first {
             object["replaced_number"] = .string(try first.number().grouped)
-            object["tresors_naming_replaced"] = try await tell(replaced.map(\.user), "replaced", workplace)
+            object["tresors_naming_replaced"] = tell(
+                try await tresorsNaming(replaced.map(\.user), workplace), "replaced", workplace)
         }
         if options.json { try workplace.output.object(object) }
     }
@@ -91,7 +92,7 @@ struct VerifyCommand: SurfaceCommand {
         guard number == nil, card == nil, !replace else {
             throw CommandFailure.usage("--give-up takes a PERSON, and none of --number, --card and --replace")
         }
-        let workplace = try await CommandContext.open(options)
+        let workplace = try CommandContext.local(options)
         let handle = try? Name(typed: name)
         let people = try workplace.client.people.pinnedBlocking().filter { pin in
             !pin.isReplaced
@@ -113,7 +114,11 @@ struct VerifyCommand: SurfaceCommand {
         try workplace.confirm("\(shown) is verified. take that back?", yes: yes)
         try workplace.client.people.giveUpBlocking(chain.user)
         workplace.output.say("\(shown) is not verified any more")
-        let naming = try await tell([chain.user], "given up", workplace)
+        let naming = tell(
+            try workplace.client.logs.knownBlocking().filter { tresor in
+                let state = try? workplace.client.archive.verifiedState(of: tresor)
+                return state?.members[chain.user] != nil
+            }, "given up", workplace)
         guard options.json else { return }
         try workplace.output.object([
             "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
@@ -123,8 +128,7 @@ struct VerifyCommand: SurfaceCommand {
     }
 
     /// Says which tresors still name people who were replaced or given up, and lists them.
-    private func tell(_ users: [UserID], _ fate: String, _ workplace: CommandContext) async throws -> JSON {
-        let tresors = try await tresorsNaming(users, workplace)
+    private func tell(_ tresors: [TresorID], _ fate: String, _ workplace: CommandContext) -> JSON {
         for tresor in tresors {
             workplace.output.say("tresor \(tresor.description.prefix(10)) still names the \(fate) person")
         }
