@@ -17,10 +17,10 @@ package struct Recovery: Sendable {
     /// - Parameters:
     ///   - given: the copy that the kit opens, for an empty home; `nil` for the store's. A service that does not know the
     ///     person's keys, or for which the person waits, deletes no server share beside it.
-    ///   - settling: runs under the home's lock, in one step with the writing of an empty home's identity and before it.
+    ///   - noting: runs under the home's lock, in one step with the writing of an empty home's identity and before it.
     @concurrent package func recover(
         kit: borrowing RecoveryKit, from given: IdentityFile? = nil, newPassword: borrowing Password,
-        cost: Argon2id.Cost, settling: @escaping @Sendable () -> Void = {}
+        cost: Argon2id.Cost, noting: @escaping @Sendable () -> Void = {}
     ) async throws(TresorError) -> RecoveredSession {
         if try home.read(.identity) != nil {
             let session = Session(client: client, identity: try client.identityFileBlocking().open(withKit: kit))
@@ -45,7 +45,7 @@ package struct Recovery: Sendable {
             }
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
-                settling()
+                noting()
                 try home.replace(.identity, with: file.bytes)
                 // Without the note, each store is asked for the copy.
                 if given == nil { try? client.archive.noteStore(of: TresorID(locator)) }

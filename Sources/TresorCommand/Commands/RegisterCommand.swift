@@ -214,7 +214,9 @@ extension RegisterCommand {
     }
 
     private func makeInvitation(for text: String) async throws {
-        guard invitation == nil, !noLogin, !replace, !yes else { throw CommandFailure.usage("--invite LABEL stands alone") }
+        guard invitation == nil, !noLogin, !replace, !yes else {
+            throw CommandFailure.usage("--invite LABEL stands alone")
+        }
         let label = try CommandContext.name(text, of: "a label")
         let service = try await AskedService.open(options, to: "invite somebody")
         let code = try Invitation()

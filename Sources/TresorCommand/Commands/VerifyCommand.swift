@@ -55,7 +55,7 @@ struct VerifyCommand: SurfaceCommand {
     func perform() async throws {
         if let mine { return try await confirm(mine) }
         guard let name = person else { throw CommandFailure.usage("name the person to verify, or --mine T") }
-        if giveUp { return try await giveUp(name) }
+        if giveUp { return try takeBack(name) }
         guard !options.batch || number != nil || card != nil else {
             throw CommandFailure.usage("--batch needs a safety number", hints: ["tresor … --number \"DIGITS\""])
         }
@@ -88,7 +88,7 @@ struct VerifyCommand: SurfaceCommand {
     }
 
     /// Takes back that a person is verified. The store is asked for nothing: a wrong one may not be there any more.
-    private func giveUp(_ name: String) async throws {
+    private func takeBack(_ name: String) throws {
         guard number == nil, card == nil, !replace else {
             throw CommandFailure.usage("--give-up takes a PERSON, and none of --number, --card and --replace")
         }
