@@ -110,7 +110,7 @@
             let recovered = try await other.client(of: home).recovery.recover(
                 kit: typed, from: copy, newPassword: Password(words), cost: .floor)
             #expect(recovered.refusal == .noAccess && recovered.session.chain.newest.generation == 1)
-            #expect(try home.read(.cleanupJournal) == nil)
+            #expect(home.read(.cleanupJournal) == nil)
             #expect(try !recovered.session.renewal.isUnfinishedBlocking())
         }
 
