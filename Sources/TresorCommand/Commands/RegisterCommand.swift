@@ -91,6 +91,8 @@ struct RegisterCommand: SurfaceCommand {
         else { return nil }
         let known = try KnownServices.server(at: noted.address.audience.hash(), in: workplace.client.home)
         guard try await service.serverID() == known else { return .another(than: noted) }
+        // The same address by another way, such as a proxy, is nothing to ask about.
+        guard noted.address != given.address else { return .same }
         try workplace.confirm(
             "\(service.place) says that it is \(DisplayText.quoted(noted.address.description)), which this home uses. did "
                 + "its operator give you this address?", yes: yes)
