@@ -990,6 +990,13 @@ def put_pin(pins, chain, replacing, beside, now):
     return pins + [Pin(now, 0, chain)]
 
 
+def give_up(pins, user):
+    mine = [pin for pin in pins if pin.chain.user == user and not pin.replaced]
+    require(mine, "not_found")
+    mine[0].replaced = 1
+    return pins
+
+
 # 7.6 Renewal
 
 def previous_context(user, generation):
@@ -4356,6 +4363,11 @@ def test_take_heads(i, trace):
         reader.end()
     own_time, heads = read_heads(i["heads"])
     return {"heads": encode_heads(own_time, take_heads(heads, statements))}
+
+
+@operation("giveUp")
+def test_give_up(i, trace):
+    return {"pins": encode_pins(give_up(read_pins(i["pins"]), i["user"]))}
 
 
 # slots, password

@@ -62,6 +62,12 @@ enum HomeOperations {
         return VectorFields(["heads": heads.bytes])
     }
 
+    static func giveUp(_ input: VectorFields) throws -> VectorFields {
+        var pins = try Pins(input.bytes("pins"))
+        try pins.giveUp(UserID(try input.digest("user")))
+        return VectorFields(["pins": pins.bytes])
+    }
+
     static func openNames(_ input: VectorFields) throws -> VectorFields {
         let identity = try input.identity()
         let names = try Conformance.openNames(input.bytes("sealed names"), as: identity)

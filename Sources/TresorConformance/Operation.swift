@@ -32,6 +32,7 @@ enum Operation {
         case "pin": try HomeOperations.pin(input)
         case "takeKnown": try HomeOperations.takeKnown(input)
         case "takeHeads": try HomeOperations.takeHeads(input)
+        case "giveUp": try HomeOperations.giveUp(input)
         case "openNames": try HomeOperations.openNames(input)
         case "openOutbox": try HomeOperations.openOutbox(input)
         case "openPiece": try HomeOperations.openPiece(input)

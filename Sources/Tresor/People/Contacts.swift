@@ -266,6 +266,17 @@ public struct Contacts: Sendable {
         }
     }
 
+    /// Gives up what was compared of a person. They are found by their user id alone, and count as unverified.
+    ///
+    /// - Throws: ``TresorError/notFound`` for somebody who is not verified here.
+    package func giveUpBlocking(_ user: UserID) throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            var pins = try client.pins()
+            try pins.giveUp(user)
+            try home.replace(.pins, with: pins.bytes)
+        }
+    }
+
     func offeredChains(handle: Name) async throws(TresorError) -> [CardChain] {
         var chains: [CardChain] = []
         for bytes in try await store.cards(handle: handle.bytes) {

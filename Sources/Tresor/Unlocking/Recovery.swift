@@ -14,16 +14,18 @@ package struct Recovery: Sendable {
     /// Opens the identity with the 24 words and gives it a new password, as ``Client/recover(kit:newPassword:cost:)``
     /// does, and says whether the identity came from the store.
     ///
-    /// - Parameter given: the copy that the kit opens, for an empty home; `nil` for the store's. A service that does not
-    ///   know the person has no server share of theirs.
+    /// - Parameters:
+    ///   - given: the copy that the kit opens, for an empty home; `nil` for the store's. A service that does not know the
+    ///     person's keys, or for which the person waits, deletes no server share beside it.
+    ///   - noting: runs under the home's lock, in one step with the writing of an empty home's identity and before it.
     @concurrent package func recover(
         kit: borrowing RecoveryKit, from given: IdentityFile? = nil, newPassword: borrowing Password,
-        cost: Argon2id.Cost
+        cost: Argon2id.Cost, noting: @escaping @Sendable () -> Void = {}
     ) async throws(TresorError) -> RecoveredSession {
         if try home.read(.identity) != nil {
             let session = Session(client: client, identity: try client.identityFileBlocking().open(withKit: kit))
             try await session.unlocking.changePassword(to: newPassword, cost: cost)
-            return RecoveredSession(session: session, isFromStore: false)
+            return RecoveredSession(session: session, isFromStore: false, refusal: nil)
         }
         let locator = try kit.locator()
         let copy = if let given { given } else { try await storedCopy(at: locator) }
@@ -32,20 +34,26 @@ package struct Recovery: Sendable {
         let slot = try await HeldPassword.slot(
             of: identity, password: newPassword, cost: cost, time: clock())
         let file = try copy.settingPassword(slot, identity: identity)
-        try await client.changingSlots { () async throws(TresorError) in
-            try await Speaker.person(identity).call(from: home) { () async throws(TresorError) in
-                do throws(TresorError) { try await deleteServerShares(of: identity) } catch {
-                    guard given != nil, error == .noAccess else { throw error }
+        let refusal = try await client.changingSlots { () async throws(TresorError) -> TresorError? in
+            let refusal = try await Speaker.person(identity).call(from: home) {
+                () async throws(TresorError) -> TresorError? in
+                guard given != nil else {
+                    try await deleteServerShares(of: identity)
+                    return nil
                 }
+                return try await deleteKnownServerShares(of: identity)
             }
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
+                noting()
                 try home.replace(.identity, with: file.bytes)
                 // Without the note, each store is asked for the copy.
                 if given == nil { try? client.archive.noteStore(of: TresorID(locator)) }
             }
+            return refusal
         }
-        return RecoveredSession(session: Session(client: client, identity: identity), isFromStore: true)
+        return RecoveredSession(
+            session: Session(client: client, identity: identity), isFromStore: true, refusal: refusal)
     }
 
     private func storedCopy(at locator: Hash256) async throws(TresorError) -> IdentityFile {
@@ -63,6 +71,20 @@ package struct Recovery: Sendable {
             try client.cleanup.note(generations: [identity.generation])
             try await client.people.publish(identity.chain)
             try await store.deleteServerShares(user: identity.user, devices: nil)
+        }
+    }
+
+    /// Deletes the server shares of all devices beside a given copy. Nothing is recorded or published: what the cleanup
+    /// journal notes would make the next renewal a resumed one, and no new keys would be made.
+    ///
+    /// - Returns: the refusal of a service that does not know the person's keys, or for which they wait.
+    private func deleteKnownServerShares(of identity: Identity) async throws(TresorError) -> TresorError? {
+        do throws(TresorError) {
+            try await store.deleteServerShares(user: identity.user, devices: nil)
+            return nil
+        } catch {
+            guard error == .noAccess || error == .waiting else { throw error }
+            return error
         }
     }
 
@@ -110,4 +132,6 @@ package struct RecoveredSession: Sendable {
     package let session: Session
     /// Whether the identity came from the store, or from a copy that was given. The home then has no pins and no pinned heads.
     package let isFromStore: Bool
+    /// The refusal of a service to delete server shares beside a given copy; `nil` where they are deleted.
+    package let refusal: TresorError?
 }

@@ -125,6 +125,20 @@ public struct SlotChanges: Sendable {
         return (locator, try file.copy(for: slot, identity: identity))
     }
 
+    /// Notes that this store is to have the copy that the kit opens: a service takes it once the person is admitted (SPEC
+    /// §18.6). Does nothing without a kit.
+    package func awaitKitCopy() throws(TresorError) {
+        guard let locator = try client.identityFileBlocking().kitLocator else { return }
+        try client.archive.noteStore(ofKit: locator)
+    }
+
+    /// Whether this home has noted that this store has the copy that the kit opens, or is to have it. Any other store may
+    /// have deleted it for a later kit.
+    package func isKitCopyDue() throws(TresorError) -> Bool {
+        guard let locator = try client.identityFileBlocking().kitLocator else { return false }
+        return !client.archive.isNewStore(of: TresorID(locator))
+    }
+
     /// Restores the copy that the kit opens from the identity file, as a store may have lost it.
     @concurrent package func restoreKitCopy() async throws(TresorError) {
         guard try kitCopyBlocking() != nil else { return }

@@ -56,46 +56,81 @@ struct KitCopyFile {
         }
     }
 
-    /// Refuses a copy from before a renewal that the store shows. A service shows nobody's card before the identity is
-    /// open.
-    ///
-    /// - Throws: 15.
-    func checkNewest(_ copy: IdentityFile, in workplace: CommandContext) async throws {
-        guard workplace.service == nil, let bytes = try await workplace.client.store.card(of: copy.chain.user) else {
-            return
-        }
-        let shown = try CardChain(bytes)
-        guard shown.user == copy.chain.user else {
-            throw CommandFailure(.altered, "the store shows another card for you")
-        }
-        guard !copy.chain.extends(shown) else { return }
-        throw CommandFailure(
-            of: .forked,
-            "\(DisplayText.quoted(path)) has older keys of yours than the store shows: restore the newest ones with "
-                + "the newest kit", hints: ["tresor recover"])
+    /// Whether an earlier run restored this copy into the home and was stopped before it gave a new store what it needs.
+    func isBegun(_ copy: IdentityFile, _ client: Client) -> Bool {
+        guard let file = try? client.identityFileBlocking(), file.chain == copy.chain,
+            file.kitLocator == copy.kitLocator
+        else { return false }
+        return (try? client.people.pinnedBlocking().isEmpty && client.logs.knownBlocking().isEmpty) ?? false
     }
 
-    /// Gives a store that may know nothing of the person what it needs. A service takes it with the registration. The
-    /// copy goes only to a store that was just made: from another one, a later kit may have deleted it.
-    func introduce(_ session: Session, _ workplace: CommandContext, isStoreNew: Bool) async throws {
-        guard workplace.service == nil else {
-            workplace.output.say("the service may not know you yet: register with it next")
-            return workplace.output.hint("tresor register --no-login")
-        }
+    /// Looks at the store before anything is written. A service shows nobody's card before the identity is open, and says
+    /// afterwards whether it knows these keys.
+    ///
+    /// - Returns: whether the store is a new one, in which nobody has a card.
+    /// - Throws: 15 for a copy from before a renewal that the store shows, 14 for another card in the person's place, 16
+    ///   where the handle is somebody else's.
+    func checkNewest(_ copy: IdentityFile, in workplace: CommandContext) async throws -> Bool {
+        guard workplace.service == nil else { return false }
+        let (store, user) = (workplace.client.store, copy.chain.user)
+        let elsewhere = "tresor … {--store} --store FILE"
         do throws(TresorError) {
-            try await session.client.people.publishCard()
+            guard try await !store.users(prefix: [], limit: 1).isEmpty else { return true }
+            if let bytes = try await store.card(of: user) {
+                let shown = try CardChain(bytes)
+                guard shown.user == user else { throw .altered }
+                guard copy.chain.extends(shown) else { throw .forked }
+            }
+            for bytes in try await store.cards(handle: copy.chain.handle.bytes) {
+                guard try CardChain(bytes).user == user else { throw .unverified }
+            }
+            return false
         } catch {
             switch error {
-            case .forked: throw await workplace.otherKeys(than: session.identity.chain)
-            case .unverified:
-                let handle = DisplayText.name(session.identity.handle.bytes)
+            case .altered, .unsupported:
                 throw CommandFailure(
-                    of: error, "your identity is restored, but the store has the card of another \(handle)")
+                    of: error, "the store shows another card for you, or a damaged one", hints: [elsewhere])
+            case .forked:
+                throw CommandFailure(
+                    of: error,
+                    "\(DisplayText.quoted(path)) has older keys of yours than the store shows: restore the newest ones "
+                        + "with the newest kit", hints: ["tresor recover"])
+            case .unverified:
+                let handle = DisplayText.name(copy.chain.handle.bytes)
+                throw CommandFailure(
+                    of: error, "the store has the card of another \(handle)", hints: [elsewhere])
             default: throw CommandFailure(error)
             }
         }
+    }
+
+    /// Gives a store that may know nothing of the person what it needs. The copy goes only to a new store, and before the
+    /// card: from another one, a later kit may have deleted it.
+    ///
+    /// - Parameter refusal: that of a service, which takes all of it with the registration.
+    func introduce(
+        _ session: Session, _ workplace: CommandContext, isStoreNew: Bool, refusal: TresorError?
+    ) async throws {
+        guard workplace.service == nil else { return Self.tell(refusal, workplace.output) }
+        do throws(TresorError) {
+            if isStoreNew { try await session.unlocking.restoreKitCopy() }
+            try await session.client.people.publishCard()
+        } catch {
+            guard error == .forked else { throw CommandFailure(error) }
+            throw await workplace.otherKeys(than: session.identity.chain)
+        }
         guard isStoreNew else { return }
-        try await session.unlocking.restoreKitCopy()
         workplace.output.say("the store is a new one: it has none of your tresors; import an export of each")
+    }
+
+    /// Says what a service that deleted no server share has told of the person.
+    private static func tell(_ refusal: TresorError?, _ output: Output) {
+        guard let refusal else { return }
+        output.say(
+            refusal == .waiting
+                ? "you wait for the operator of the service to admit you; then register once more"
+                : "the service does not know these keys: it has not met you, or it has newer keys of yours, and then your "
+                    + "newest kit restores those; register with it next, which tells")
+        output.hint("tresor register --no-login")
     }
 }

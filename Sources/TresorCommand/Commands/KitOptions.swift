@@ -111,7 +111,7 @@ struct KitOptions: ParsableArguments, Sendable {
         guard places.isStoreOnThisDisk, let store = try? places.store() else { return }
         workplace.output.say(
             "the kit needs the store \(DisplayText.quoted(store)), which is on this disk: keep a copy of that file elsewhere, "
-                + "or what tresor export --recovery writes")
+                + "or what \(HintCompletion.command("export --recovery -o FILE")) writes")
     }
 
     /// Removes the file of a kit that did not become valid, while no other command can make it valid. Its copy may be in

@@ -80,19 +80,29 @@ struct PutCommand: InputsCommand {
         let made = try await change(changes, expected, seen, records, title, isAsked: later || reach.absence == nil)
         var outcome = PutOutcome(made, of: changes)
         let (count, unchanged) = (Self.count(made.count), outcome.unchanged.count)
+        outcome.replaced = try await replaced(by: made, seen, records)
+        let words = try words(summary, session, reach.workplace)
         let (output, unsent) = (reach.workplace.output, try await records.unsent())
         if unchanged > 0 { output.say("\(Self.count(unchanged)) unchanged in \(title)") }
         if later {
             if !made.isEmpty { output.say("\(count) for \(title) in your home, not sent yet") }
+            tellReplaced(outcome, words, output)
         } else if !made.isEmpty || !unsent.isEmpty {
-            if let absence = reach.absence { throw stays(absence, title) }
-            let sent = try await send(records, of: summary, session, reach.workplace.tresors)
+            let sent: SyncReport
+            do {
+                if let absence = reach.absence { throw stays(absence, title) }
+                sent = try await send(records, of: summary, session, reach.workplace.tresors)
+            } catch {
+                // The change is made in this home, and is sent as it is.
+                tellReplaced(outcome, words, output)
+                throw error
+            }
             if !made.isEmpty {
                 outcome.revision = sent.commits.last
                 output.say("\(count) in \(title)" + (outcome.revision.map { ", revision \($0)" } ?? ""))
+                tellReplaced(outcome, words, output)
                 outcome.others = try await others(beside: made, sent.commits, records)
-                outcome.replaced = try await replaced(by: made, seen, outcome.others, records)
-                try tell(outcome, summary, session, reach.workplace)
+                tellOthers(outcome, words, output)
             }
         }
         if options.json { try output.object(outcome.object(in: summary.tresor)) }
@@ -107,7 +117,7 @@ struct PutCommand: InputsCommand {
         var revision: UInt64?
         /// The versions that stand beside what was sent, by the places of their records in `made`.
         var others: [(place: Int, versions: [RecordVersion])] = []
-        /// The versions of other people that what was sent replaced, by the same places.
+        /// The versions of other people that the change replaces, by the same places.
         var replaced: [(place: Int, versions: [RecordVersion])] = []
 
         init(_ made: [RecordChange], of changes: [RecordChange]) {
@@ -203,32 +213,38 @@ struct PutCommand: InputsCommand {
         }
     }
 
-    /// The versions of other people that what was sent replaced: their authors may not be what the person meant to end.
+    /// The versions of other people that a change replaces, sent or not: they may not be what the person meant to end.
     private func replaced(
-        by made: [RecordChange], _ seen: SeenRecords, _ others: [(place: Int, versions: [RecordVersion])],
-        _ records: Records
+        by made: [RecordChange], _ seen: SeenRecords, _ records: Records
     ) async throws -> [(place: Int, versions: [RecordVersion])] {
-        let all = try await HomeRecords(of: records).ofOthers(made.map(\.name), in: seen)
-        return all.enumerated().compactMap { place, versions in
-            let beside = others.first { $0.place == place }?.versions.map(\.revision) ?? []
-            let gone = versions.filter { !beside.contains($0.revision) }
+        let (home, names) = (HomeRecords(of: records), made.map(\.name))
+        let (all, beside) = (try await home.ofOthers(names, in: seen), try await home.versions(of: names))
+        return zip(all, beside).enumerated().compactMap { place, versions in
+            let stay = Set(versions.1.map(\.revision))
+            let gone = versions.0.filter { !stay.contains($0.revision) }
             return gone.isEmpty ? nil : (place: place, versions: gone)
         }
     }
 
-    private func tell(
-        _ outcome: PutOutcome, _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext
-    ) throws {
+    private func words(
+        _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext
+    ) throws -> VersionWords {
         let state = try session.client.archive.verifiedState(of: summary.tresor)
-        let words = VersionWords(tresors: workplace.tresors, state: state, user: session.user)
+        return VersionWords(tresors: workplace.tresors, state: state, user: session.user)
+    }
+
+    private func tellReplaced(_ outcome: PutOutcome, _ words: VersionWords, _ output: Output) {
         for (place, versions) in outcome.replaced {
             let name = DisplayText.quoted(outcome.made[place].name)
-            workplace.output.say(words.words(of: name, isDeleted: delete, inPlaceOf: versions))
+            output.say(words.words(of: name, isDeleted: delete, inPlaceOf: versions))
         }
+    }
+
+    private func tellOthers(_ outcome: PutOutcome, _ words: VersionWords, _ output: Output) {
         for (place, versions) in outcome.others {
             let name = outcome.made[place].name
-            workplace.output.say(words.words(of: DisplayText.quoted(name), isDeleted: delete, besides: versions))
-            workplace.output.hint(
+            output.say(words.words(of: DisplayText.quoted(name), isDeleted: delete, besides: versions))
+            output.hint(
                 "tresor records -t \(Shell.word(tresor.tresor)) --versions -- \(Shell.word(name))")
         }
     }

@@ -71,22 +71,25 @@ struct RecoverCommand: SurfaceCommand {
     private func recover(from file: KitCopyFile) async throws {
         guard !newKit else { throw CommandFailure.usage("--from restores an identity, and --new-kit changes its kit") }
         let local = try CommandContext.local(options)
-        guard (try local.client.home.read(.identity)) == nil else {
-            throw CommandFailure.usage(
-                "--from restores into an empty home, and this one has an identity",
-                hints: ["tresor … {--home} --home DIR"])
-        }
-        let cost = try argon2id?.cost() ?? .standard
+        let isEmpty = try local.client.home.read(.identity) == nil
         let copy = try file.read(local.invocation)
+        guard isEmpty || file.isBegun(copy, local.client) else { throw Self.needsEmptyHome }
+        let cost = try argon2id?.cost() ?? .standard
         let recoveryKit = try recoveryKit(local)
         try file.check(copy, opensWith: recoveryKit)
         let password = try newPassword(of: copy.chain.handle.text, local)
-        let places = local.invocation.places
-        let isStoreNew = try places.service() == nil && FileIdentity(path: try places.store()) == nil
         let workplace = try await CommandContext.open(options, creating: true, identifying: false)
-        try await file.checkNewest(copy, in: workplace)
-        let session = try await recover(recoveryKit, from: copy, password, cost, workplace)
-        try await file.introduce(session, workplace, isStoreNew: isStoreNew)
+        let isStoreNew = try await file.checkNewest(copy, in: workplace)
+        guard isEmpty || isStoreNew else { throw Self.needsEmptyHome }
+        let recovered = try await recover(recoveryKit, from: copy, password, cost, workplace)
+        try await file.introduce(
+            recovered.session, workplace, isStoreNew: isStoreNew, refusal: recovered.refusal)
+    }
+
+    private static var needsEmptyHome: CommandFailure {
+        .usage(
+            "--from restores into an empty home, and this one has an identity",
+            hints: ["tresor … {--home} --home DIR"])
     }
 
     private func newPassword(of name: String, _ workplace: CommandContext) throws -> Password {
@@ -126,14 +129,18 @@ struct RecoverCommand: SurfaceCommand {
     private func recover(
         _ recoveryKit: borrowing RecoveryKit, from copy: IdentityFile? = nil, _ password: borrowing Password,
         _ cost: Argon2id.Cost, _ workplace: CommandContext
-    ) async throws -> Session {
+    ) async throws -> RecoveredSession {
         let people = (try? workplace.client.people.pinnedBlocking()) ?? []
         let tresors = (try? workplace.client.logs.knownBlocking()) ?? []
         let isNew = people.isEmpty && tresors.isEmpty
         let recovered: RecoveredSession
         do {
             recovered = try await workplace.client.recovery.recover(
-                kit: recoveryKit, from: copy, newPassword: password, cost: cost)
+                kit: recoveryKit, from: copy, newPassword: password, cost: cost
+            ) {
+                // A home that is killed here knows its store; one that cannot note it says so below.
+                try? noteStore(workplace)
+            }
         } catch {
             if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
@@ -149,7 +156,7 @@ struct RecoverCommand: SurfaceCommand {
             if copy == nil { workplace.output.say("trusted devices are removed") }
         }
         try announce(recovered.session, workplace)
-        return recovered.session
+        return recovered
     }
 
     private func takeFromDevice(_ workplace: CommandContext) async throws {

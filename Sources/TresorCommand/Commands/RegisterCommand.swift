@@ -11,7 +11,7 @@ struct RegisterCommand: SurfaceCommand {
         CommandPage(
             name: "register", group: .you, abstract: "Get an account with a service, or invite somebody to get one.",
             usage: """
-                tresor register --no-login [--invitation FILE] [--replace]
+                tresor register --no-login [--invitation FILE] [--replace] [--yes]
                 tresor register --invite LABEL
                 """,
             discussion: """
@@ -19,8 +19,9 @@ struct RegisterCommand: SurfaceCommand {
                 invitation can do so at once. Until then the exit code is 17; run the command again later. \
                 --no-login leaves nothing with the service that a password opens. This home knows a service again by its \
                 key: --replace takes another one at the same address, if its operator says that they made a new one. \
-                With --store, a service that has moved is registered with at its new address: if it is the one that this \
-                home uses, the home notes the address. --invite is for the operator, and \
+                With --store, a service that has moved is registered with at its new address: if it says that it is the one \
+                that this home uses, the home notes the address, after a yes. A service cannot prove that: the address has \
+                to come from its operator. --invite is for the operator, and \
                 prints an invitation: 26 characters, good once within 14 days. Anyone who has them can use them.
                 """,
             classes: [.identity, .store, .write], further: [.waiting],
@@ -45,6 +46,9 @@ struct RegisterCommand: SurfaceCommand {
             "Make an invitation, and note LABEL with it, which the operator alone is shown.", valueName: "LABEL"))
     var invite: String?
 
+    @Flag(help: "Do not ask before the home notes the new address of a service.")
+    var yes = false
+
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
@@ -57,30 +61,57 @@ struct RegisterCommand: SurfaceCommand {
         let service = try await AskedService.open(options, to: "register")
         Surroundings.current.keys.note(service.session.identity.generation, isUnseen: false)
         let code = try invitation.map { try readInvitation($0, service) }
+        let move = try await move(to: service)
         let state = try await register(code, with: service)
         guard state == .active else { throw Self.waiting(state, service) }
         // The home notes that its card is published, once the service shows it.
         try await service.session.client.people.publishCard()
-        try await service.session.unlocking.restoreKitCopy()
+        let slots = service.session.unlocking
+        if try slots.isKitCopyDue() { try await slots.restoreKitCopy() }
         try report(service)
-        try await noteMove(of: service)
+        try tell(move, service)
     }
 
-    /// Notes the address that was given, if the service that this home uses has answered there. A tresor in another store
-    /// has to be taken along first.
-    private func noteMove(of service: AskedService) async throws {
+    /// The meaning of an address that was given for the service that the home notes.
+    private enum Move {
+        /// The service that this home uses has answered there, by its own word.
+        case same
+        /// Another service has, and the former address stays noted.
+        case another(than: ServiceLocation)
+    }
+
+    /// Finds out whether the service that this home uses answers at an address that was given. It says so itself, and
+    /// nothing proves it: a person has to have the address from its operator.
+    ///
+    /// - Throws: 64 without a person and `--yes`, 1 when they say anything but yes.
+    private func move(to service: AskedService) async throws -> Move? {
         let (workplace, places) = (service.workplace, service.workplace.invocation.places)
         guard options.store != nil, let noted = try places.notedService(), let given = try places.service(),
             noted != given
-        else { return }
+        else { return nil }
         let known = try KnownServices.server(at: noted.address.audience.hash(), in: workplace.client.home)
-        guard try await service.serverID() == known else {
+        guard try await service.serverID() == known else { return .another(than: noted) }
+        // The same address by another way, such as a proxy, is nothing to ask about.
+        guard noted.address != given.address else { return .same }
+        try workplace.confirm(
+            "\(service.place) says that it is \(DisplayText.quoted(noted.address.description)), which this home uses. did "
+                + "its operator give you this address?", yes: yes)
+        return .same
+    }
+
+    /// Notes the address of a service that has moved. A tresor in another store has to be taken along first.
+    private func tell(_ move: Move?, _ service: AskedService) throws {
+        let output = service.workplace.output
+        switch move {
+        case .same:
+            try service.workplace.invocation.places.noteStore()
+            output.say("this home uses \(service.place) from now on")
+        case .another(let noted):
             let former = DisplayText.quoted(noted.address.description)
-            return workplace.output.say(
+            output.say(
                 "\(service.place) is another service than \(former), which this home goes on to use without --store")
+        case nil: break
         }
-        try places.noteStore()
-        workplace.output.say("this home uses \(service.place) from now on")
     }
 
     /// Forgets the service that the home has met at the address.
@@ -91,12 +122,14 @@ struct RegisterCommand: SurfaceCommand {
         try KnownServices.forget(service.address.audience.hash(), in: context.client.home)
     }
 
-    /// Takes each step that is left. A service that has taken a step before says so.
+    /// Takes each step that is left. A service that has taken a step before says so. One that did not know the person is
+    /// to have the copy that the kit opens; any other may have deleted it for a later kit.
     private func register(_ code: Invitation?, with service: AskedService) async throws -> AccountState {
         do throws(TresorError) {
             let request = RegisterRequest(
                 chain: service.session.chain.bytes, invitation: code?.code ?? [], blinded: [])
             let state = try await service.call(request).state
+            if state == .asked || state == .complete { try service.session.unlocking.awaitKitCopy() }
             guard state == .asked else { return state }
             let statement = try LoginStatement(
                 by: service.session.identity, server: try await service.serverID(), revision: 1, record: .zero,
@@ -183,7 +216,9 @@ extension RegisterCommand {
     }
 
     private func makeInvitation(for text: String) async throws {
-        guard invitation == nil, !noLogin, !replace else { throw CommandFailure.usage("--invite LABEL stands alone") }
+        guard invitation == nil, !noLogin, !replace, !yes else {
+            throw CommandFailure.usage("--invite LABEL stands alone")
+        }
         let label = try CommandContext.name(text, of: "a label")
         let service = try await AskedService.open(options, to: "invite somebody")
         let code = try Invitation()

@@ -38,14 +38,14 @@ struct ShareRun {
             steps.append(
                 try await tresors.judge(workplace.tresors.title(of: summary)) { try await step(summary, text) })
         }
-        let unproved = try provePeople()
+        let (proved, unproved) = try provePeople()
         for step in steps where !command.dryRun {
             try await tresors.judge(step.title) { try await checkUnchanged(step) }
         }
         for step in steps {
             let (effect, state) = try await tresors.change(step.title) { try await self.change(step) }
             await workplace.tresors.tell(session)
-            try report(effect, step, state, unproved)
+            try report(effect, step, state, proved, unproved)
             if let seconds = command.wait, !command.dryRun {
                 try await waitForApproval(of: people.map(\.chain.user), step, seconds: seconds)
             }
@@ -188,18 +188,25 @@ struct ShareRun {
     /// Compares the safety numbers of all unverified people, once for all tresors. They stay verified even if a change
     /// fails.
     ///
-    /// - Returns: the people whose number was not compared: in a dry run, or because they were accepted unverified.
-    private func provePeople() throws -> [Candidate] {
+    /// - Returns: the people whose number was compared now, for the program that reads; and those whose number was not
+    ///   compared: in a dry run, or because they were accepted unverified.
+    private func provePeople() throws -> (proved: [JSON], unproved: [Candidate]) {
+        var proved: [JSON] = []
         for (name, person) in zip(command.people, people) {
             let proof = PersonVerifier.Proof(
                 number: command.number, card: command.card, accept: command.acceptUnverified || command.dryRun,
                 asksNobody: command.yes || command.dryRun, refusal: refusal(name))
-            if try workplace.verifier.proves(person, by: proof), !command.dryRun {
-                try workplace.verifier.pin(person, by: proof)
-            }
+            let earlier = try workplace.verifier.earlierNumber(person)
+            guard try workplace.verifier.proves(person, by: proof) else { continue }
+            var object: JSONObject = [
+                "user": .string(person.chain.user.description), "number": .string(try person.chain.number().grouped),
+            ]
+            if let earlier { object["earlier_number"] = .string(earlier.grouped) }
+            proved.append(.object(object))
+            if !command.dryRun { try workplace.verifier.pin(person, by: proof) }
         }
-        guard command.number == nil, command.card == nil else { return [] }
-        return people.filter { !$0.trust.isVerified }
+        guard command.number == nil, command.card == nil else { return (proved, []) }
+        return (proved, people.filter { !$0.trust.isVerified })
     }
 
     /// Checks again that people who were to keep their access have not lost it during the question.
@@ -255,7 +262,9 @@ struct ShareRun {
         return (effect, state)
     }
 
-    private func report(_ effect: Effect, _ step: Step, _ state: LogState, _ unproved: [Candidate]) throws {
+    private func report(
+        _ effect: Effect, _ step: Step, _ state: LogState, _ proved: [JSON], _ unproved: [Candidate]
+    ) throws {
         let (title, terms, output) = (step.title, step.terms, workplace.output)
         let key = effect.epoch ?? state.epoch
         let would = command.dryRun ? "would be able to" : "can"
@@ -298,6 +307,8 @@ struct ShareRun {
         ]
         if effect.waits { object["waiting"] = true }
         if let notAfter = terms.notAfter { object["until"] = .time(notAfter) }
+        // Nothing else shows a reader of JSON what a card was pinned with (SPEC §7.5).
+        if !proved.isEmpty { object["compared"] = .array(proved) }
         if !unproved.isEmpty { object["unverified"] = ids(unproved.map(\.chain.user)) }
         try output.object(object)
     }

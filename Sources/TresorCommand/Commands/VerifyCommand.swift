@@ -11,6 +11,7 @@ struct VerifyCommand: SurfaceCommand {
             name: "verify", group: .you, abstract: "Compare a person's safety number with them, once.",
             usage: """
                 tresor verify PERSON [--number DIGITS] [--card FILE] [--replace] [--yes]
+                tresor verify PERSON --give-up [--yes]
                 tresor verify --mine T
                 """,
             discussion: """
@@ -19,6 +20,7 @@ struct VerifyCommand: SurfaceCommand {
                 has to have. Without a terminal, a card answers alone. Two people with one handle are verified by their \
                 user ids. --replace gives up another person who was verified under the handle, \
                 or, of somebody who is verified, their earlier keys alone. \
+                --give-up takes back that you verified PERSON, for example a wrong one of two with one handle. \
                 --mine confirms that you made T, a tresor that still bears your old keys, and adds your new ones.
                 """,
             classes: [.identity, .store, .write],
@@ -42,7 +44,10 @@ struct VerifyCommand: SurfaceCommand {
     @Flag(help: "Replace another person under this handle, or their earlier keys.")
     var replace = false
 
-    @Flag(help: "Do not ask about the card, or before replacing.")
+    @Flag(help: "Take back that this person is verified.")
+    var giveUp = false
+
+    @Flag(help: "Do not ask about the card, or before replacing or giving up.")
     var yes = false
 
     @OptionGroup var options: GlobalOptions
@@ -50,6 +55,7 @@ struct VerifyCommand: SurfaceCommand {
     func perform() async throws {
         if let mine { return try await confirm(mine) }
         guard let name = person else { throw CommandFailure.usage("name the person to verify, or --mine T") }
+        if giveUp { return try takeBack(name) }
         guard !options.batch || number != nil || card != nil else {
             throw CommandFailure.usage("--batch needs a safety number", hints: ["tresor … --number \"DIGITS\""])
         }
@@ -57,6 +63,7 @@ struct VerifyCommand: SurfaceCommand {
         let person = try await found(name, workplace)
         guard person.trust != .me else { throw CommandFailure.usage("that is you") }
         try reportLookalikes(of: person.chain, workplace)
+        let earlier = try workplace.verifier.earlierNumber(person)
         let replaced = replace ? try workplace.client.people.replacedBlocking(by: person.chain) : []
         if !replaced.isEmpty { try confirmReplacing(replaced, by: person.chain, workplace) }
         let proof = PersonVerifier.Proof(
@@ -75,15 +82,61 @@ struct VerifyCommand: SurfaceCommand {
         if let pin = try OccasionWords.pin(of: chain.user, workplace.client) {
             object["how"] = .string(OccasionWords.word(pin.occasion))
         }
+        if let earlier { object["earlier_number"] = .string(earlier.grouped) }
         if let first = replaced.first {
-            let old = try await tresorsNaming(replaced.map(\.user), workplace)
-            for tresor in old {
-                workplace.output.say("tresor \(tresor.description.prefix(10)) still names the replaced person")
-            }
             object["replaced_number"] = .string(try first.number().grouped)
-            object["tresors_naming_replaced"] = .array(old.map { .string($0.description) })
+            object["tresors_naming_replaced"] = tell(
+                try await tresorsNaming(replaced.map(\.user), workplace), "replaced", workplace)
         }
         if options.json { try workplace.output.object(object) }
+    }
+
+    /// Takes back that a person is verified. The store is asked for nothing: a wrong one may not be there any more.
+    private func takeBack(_ name: String) throws {
+        guard number == nil, card == nil, !replace else {
+            throw CommandFailure.usage("--give-up takes a PERSON, and none of --number, --card and --replace")
+        }
+        let workplace = try CommandContext.local(options)
+        let handle = try? Name(typed: name)
+        let people = try workplace.client.people.pinnedBlocking().filter { pin in
+            !pin.isReplaced
+                && (pin.chain.handle == handle || Base32.namedBy(name, pin.chain.user.digest.bytes))
+        }.map(\.chain)
+        guard let chain = people.first else {
+            throw CommandFailure(
+                .notFound, "nobody whom you verified is \(DisplayText.quoted(name))", hints: ["tresor check"])
+        }
+        guard people.count == 1 else {
+            let ids = people.map { ShortID.text(of: $0.user, unlike: name) }
+            let list = try zip(ids, people).map { "\($0) \(try $1.number().grouped)" }
+            throw CommandFailure(
+                .usage, "\(DisplayText.name(name)) can mean several people: \(list.joined(separator: "; "))",
+                hints: ids.map { HintCompletion.replacing(name, with: $0) })
+        }
+        let (shown, number) = (workplace.name(of: chain), try chain.number().grouped)
+        workplace.output.explain("  \(shown)  \(number)")
+        try workplace.confirm("\(shown) is verified. take that back?", yes: yes)
+        try workplace.client.people.giveUpBlocking(chain.user)
+        workplace.output.say("\(shown) is not verified any more")
+        let naming = tell(
+            try workplace.client.logs.knownBlocking().filter { tresor in
+                let state = try? workplace.client.archive.verifiedState(of: tresor)
+                return state?.members[chain.user] != nil
+            }, "given up", workplace)
+        guard options.json else { return }
+        try workplace.output.object([
+            "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
+            "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(number), "given_up": true,
+            "tresors_naming_replaced": naming,
+        ])
+    }
+
+    /// Says which tresors still name people who were replaced or given up, and lists them.
+    private func tell(_ tresors: [TresorID], _ fate: String, _ workplace: CommandContext) -> JSON {
+        for tresor in tresors {
+            workplace.output.say("tresor \(tresor.description.prefix(10)) still names the \(fate) person")
+        }
+        return .array(tresors.map { .string($0.description) })
     }
 
     /// Names the people whom this home knows under a handle that looks like this one. They may not be who is meant.
@@ -118,7 +171,7 @@ struct VerifyCommand: SurfaceCommand {
 
     /// Shows a tresor that bears this person's old keys, asks whether they made it, and notes it.
     private func confirm(_ text: String) async throws {
-        guard person == nil, number == nil, card == nil, !replace, !yes else {
+        guard person == nil, number == nil, card == nil, !replace, !giveUp, !yes else {
             throw CommandFailure.usage("--mine T stands alone")
         }
         let workplace = try await CommandContext.open(options)

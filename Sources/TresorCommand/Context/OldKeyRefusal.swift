@@ -88,6 +88,7 @@ extension CommandContext {
         let renewal = try await Interrupts.atomically { try await session.renewal.renew(in: state.tresor) }
         let id = state.tresor.description.prefix(10)
         output.say("\(id) now has your newest keys")
-        if !renewal.isRotated { output.say("\(id): its owner must change the key: tresor rotate -t \(id)") }
+        guard !renewal.isRotated else { return }
+        output.say("\(id): its owner must change the key: \(HintCompletion.command("rotate -t \(id)"))")
     }
 }

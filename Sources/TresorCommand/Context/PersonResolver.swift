@@ -137,26 +137,42 @@ struct PersonResolver: Sendable {
             ])
     }
 
-    /// More logs are not searched for a mistyped handle.
-    private static let mostLogs = 64
+    /// Logs with more entries than these together are not searched for a mistyped handle: each entry is verified.
+    private static let mostEntries: UInt64 = 2048
 
     /// At most three handles near one that stands for nobody: of verified people, then of people whom a log names. A
     /// store lists nobody, so beside these it is asked for the text in small letters, with hyphens for blanks.
     private func handles(near text: String) async -> [String] {
         let verified = ((try? client.people.pinnedBlocking()) ?? []).map(\.chain.handle.text)
-        let states = ((try? client.logs.knownBlocking()) ?? []).prefix(Self.mostLogs).compactMap {
-            try? client.archive.verifiedState(of: $0)
-        }
-        let named = Set(states.flatMap { state in state.everybody.compactMap { state.chain(of: $0)?.handle.text } })
+        let named = Set(
+            searchedStates().flatMap { state in state.everybody.compactMap { state.chain(of: $0)?.handle.text } })
         let mine = try? client.people.ownChain()?.handle.text
         let plain = String(text.lowercased().map { " _.".contains($0) ? "-" : $0 })
         var near = Suggestion.near(text, among: verified)
         for handle in Suggestion.near(text, among: named.sorted()) + [plain] where near.count < 3 {
             guard handle != mine, handle != text, !near.contains(handle) else { continue }
             // A hint to somebody who is not there would help nobody.
-            if let people = try? await client.people.lookup(handle), !people.isEmpty { near.append(handle) }
+            do throws(TresorError) {
+                if try await !client.people.lookup(handle).isEmpty { near.append(handle) }
+            } catch {
+                // A store that fails would keep the person waiting for each handle.
+                break
+            }
         }
         return near
+    }
+
+    /// The states of the shortest logs that this home has verified.
+    private func searchedStates() -> [LogState] {
+        let heads = ((try? client.logs.knownBlocking()) ?? []).compactMap { tresor in
+            (try? client.archive.pinnedHead(of: tresor)).map { (tresor: tresor, count: $0.sequence + 1) }
+        }
+        var rest = Self.mostEntries
+        return heads.sorted { $0.count < $1.count }.prefix { head in
+            guard head.count <= rest else { return false }
+            rest -= head.count
+            return true
+        }.compactMap { try? client.archive.verifiedState(of: $0.tresor) }
     }
 
     /// The failure when the store offers another person in place of a pinned one.

@@ -27,6 +27,15 @@ struct PersonVerifier: Sendable {
         return "THE SAFETY NUMBER OF \(name) HAS CHANGED: new keys since \(made); \(old)"
     }
 
+    /// The safety number that was compared before this one: of the person's earlier keys, or of another person under the
+    /// handle. `nil` where none was.
+    func earlierNumber(_ person: Candidate) throws -> SafetyNumber? {
+        if case .changed(let pinned) = person.trust { return try pinned.number() }
+        let pin = try client.people.pinnedBlocking().first { $0.chain.user == person.chain.user }
+        guard let pin, pin.chain.newest != person.chain.newest else { return nil }
+        return try pin.chain.number()
+    }
+
     /// The warning that another person, who keeps the handle, was compared before; `nil` where nobody was.
     private func namesake(_ person: Candidate) throws -> String? {
         guard case .changed(let pinned) = person.trust else { return nil }

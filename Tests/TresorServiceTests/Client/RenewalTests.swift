@@ -97,6 +97,41 @@
             #expect(try !recovered.session.renewal.isUnfinishedBlocking())
         }
 
+        /// Beside a service that has never met them, nothing of a copy in a file counts as a renewal that was interrupted.
+        @Test func aCopyInAFileLeavesNothingToResume() async throws {
+            let stage = ServiceStage(try await Bench())
+            let anna = try await stage.person("anna")
+            let kit = try RecoveryKit()
+            let typed = try RecoveryKit(typed: kit.words())
+            let renewed = try await anna.renewal.renew(password: Password(words), cost: .floor, kit: kit)
+            let copy = try #require(try renewed.unlocking.kitCopyBlocking()?.copy)
+            let other = ServiceStage(try await Bench())
+            let home = MemoryHome()
+            let recovered = try await other.client(of: home).recovery.recover(
+                kit: typed, from: copy, newPassword: Password(words), cost: .floor)
+            #expect(recovered.refusal == .noAccess && recovered.session.chain.newest.generation == 1)
+            #expect(home.read(.cleanupJournal) == nil)
+            #expect(try !recovered.session.renewal.isUnfinishedBlocking())
+        }
+
+        /// A service that knows the keys deletes the shares, and is noted for no copy that it may have deleted.
+        @Test func A31_aServiceIsNotedForACopyOnlyWhereItIsToHaveIt() async throws {
+            let stage = ServiceStage(try await Bench())
+            let anna = try await stage.person("anna")
+            let kit = try RecoveryKit()
+            let typed = try RecoveryKit(typed: kit.words())
+            try await anna.unlocking.setKit(kit)
+            let copy = try #require(try anna.unlocking.kitCopyBlocking()?.copy)
+            _ = try await anna.unlocking.rememberDevice(name: .empty, until: Format.latestTime)
+            let recovered = try await stage.client(of: MemoryHome()).recovery.recover(
+                kit: typed, from: copy, newPassword: Password(words), cost: .floor)
+            #expect(recovered.refusal == nil)
+            #expect(try await stage.escrow().shares == 0)
+            #expect(try !recovered.session.unlocking.isKitCopyDue())
+            try recovered.session.unlocking.awaitKitCopy()
+            #expect(try recovered.session.unlocking.isKitCopyDue())
+        }
+
         /// A home may use several stores. New keys do not wait for another one.
         @Test func aTresorOfAnotherStoreHoldsUpNothing() async throws {
             let stage = ServiceStage(try await Bench())

@@ -46,6 +46,25 @@ import TresorStore
         #expect(evil.writeCount == writes)
     }
 
+    @Test func aNamesakeWhoWasVerifiedWronglyIsGivenUp() async throws {
+        let people = anna.client.people
+        try people.pinBlocking(house.identity.chain)
+        try people.pinBlocking(mallory.chain, beside: true)
+        // Both have the handle: replacing gives up neither of them.
+        #expect(try people.replacedBlocking(by: house.identity.chain).isEmpty)
+        let handle = try Name(typed: "house")
+        try people.giveUpBlocking(mallory.user)
+        #expect(try people.trustBlocking(in: house.identity.chain) == .verified)
+        #expect(try people.trustBlocking(in: mallory.chain) == .changed(from: house.identity.chain))
+        let pins = try anna.client.pins()
+        #expect(pins[handle: handle].map(\.chain) == [house.identity.chain])
+        #expect(pins[mallory.user]?.isReplaced == true)
+        #expect(error { try people.giveUpBlocking(mallory.user) } == .notFound)
+        try people.giveUpBlocking(house.identity.user)
+        #expect(try people.trustBlocking(in: house.identity.chain) == .unverified)
+        #expect(error { try people.giveUpBlocking(anna.identity.user) } == .notFound)
+    }
+
     @Test func A44_anotherPersonUnderAPinnedHandleStopsEverything() async throws {
         try anna.client.people.pinBlocking(house.identity.chain)
         let (home, writes) = (anna.home, evil.writeCount)

@@ -110,6 +110,12 @@ extension Mutation {
     package static let pinnedFirst = Mutation(rawValue: "pinnedFirst")
     /// That a number differs from the one that was compared.
     package static let changedNumber = Mutation(rawValue: "changedNumber")
+    /// That with --replace a handle means the pinned person with new keys as well as the one whom the store offers.
+    package static let bothMeant = Mutation(rawValue: "bothMeant")
+    /// That a copy of the identity in a file has no older keys than the store shows.
+    package static let olderCopy = Mutation(rawValue: "olderCopy")
+    /// That a person says yes to a clock behind the log's before a last day is written.
+    package static let lastDay = Mutation(rawValue: "lastDay")
     /// That a card alone changes nothing that was compared.
     package static let cardAlone = Mutation(rawValue: "cardAlone")
 }

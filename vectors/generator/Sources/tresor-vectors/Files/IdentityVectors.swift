@@ -19,6 +19,7 @@ struct IdentityVectors: TestWriter {
         pins.addOwnChain()
         pins.addFounderTrust()
         pins.addPinning()
+        pins.addGivingUp()
         pins.addLastGeneration()
         OwnTresorVectors(file: file).addTakeKnown()
         OwnTresorVectors(file: file).addTakeHeads()

@@ -143,6 +143,21 @@ struct PinVectors: TestWriter {
             Self.pins(Self.pin(Cast.gwen), Self.pin(impostor, time: now)))
     }
 
+    func addGivingUp() {
+        group("giveUp")
+        let impostor = Person("impostor", handle: ascii("gwen"))
+        let pins = Self.pins(Self.pin(Cast.gwen), Self.pin(impostor), Self.pin(Cast.fred))
+        let base = valid(
+            "one of two people under a handle", ["ChangedPerson"], in: ["pins": pins, "user": impostor.user],
+            out: ["pins": Self.pins(Self.pin(Cast.gwen), Self.pin(impostor, replaced: true), Self.pin(Cast.fred))])
+        invalid(
+            "somebody without a pin", "ChangedPerson", "not_found", base: base,
+            in: ["pins": Self.pins(Self.pin(Cast.gwen))])
+        invalid(
+            "a person who was replaced", "ChangedPerson", "not_found", base: base,
+            in: ["pins": Self.pins(Self.pin(Cast.gwen), Self.pin(impostor, replaced: true))])
+    }
+
     func addLastGeneration() {
         group("readChain")
         var person = Person("last")

@@ -135,6 +135,68 @@ extension RealAttackTests {
             }
         }
 
+        @Test(.enabled(if: has("sqlite3"), "sqlite3 is not present"))
+        func A221_replacingMeansWhomTheStoreOffersAlone() throws {
+            let stage = try Stage("anna", "third")
+            let number = try stage.number(of: "third")
+            try stage.expect(as: "anna", ["verify", "third", "--number", number])
+            try stage.expect(as: "third", ["rotate", "--identity", "--no-kit", "--yes"])
+            // Somebody else makes a card of that handle, and the store offers it.
+            let (home, store) = (stage.scratch["homes/eve"], stage.scratch["eve.db"])
+            let places = ["--home", home, "--store", store]
+            try stage.expect(as: "anna", ["keygen", "third", "--no-kit", "--argon2id", "64,3"] + places)
+            let told = try stage.expect(as: "anna", ["card", "--number"] + places)
+            _ = try tool(
+                "/usr/bin/sqlite3", [stage.store, "ATTACH '\(store)' AS n; INSERT INTO cards SELECT * FROM n.cards"])
+            try stage.expectReal(
+                16, without: .bothMeant, as: "anna",
+                ["verify", "third", "--replace", "--number", told.filter { $0.isNumber }, "--yes"])
+        }
+
+        #if os(Linux)
+            @Test(
+                .enabled(if: Compiler.path != nil, "there is no C compiler"),
+                .disabled(if: isSanitized, "a sanitizer has to be loaded first"))
+            func A206_aLastDayIsWrittenByAClockThatIsBehind() throws {
+                let stage = try Stage("anna", "third")
+                try stage.settle()
+                let source = """
+                    #include <time.h>
+                    time_t time(time_t *place) {
+                        struct timespec now;
+                        clock_gettime(CLOCK_REALTIME, &now);
+                        time_t shown = now.tv_sec - 400L * 86400;
+                        if (place) *place = shown;
+                        return shown;
+                    }
+                    """
+                stage.environment["LD_PRELOAD"] = try Compiler.library(source, in: stage.scratch)
+                try stage.expectReal(
+                    1, without: .lastDay, as: "anna",
+                    ["share", "-t", "plans", "third", "--accept-unverified", "--until", "2099-01-01"])
+            }
+        #endif
+
+        @Test func A31_aCopyInAFileBringsOlderKeysBack() throws {
+            for mutation in [nil, .olderCopy] as [Mutation?] {
+                let stage = try Stage("anna")
+                try stage.expect(as: "anna", ["recover", "--new-kit", "--kit", "kit.txt"])
+                try stage.expect(as: "anna", ["export", "--recovery", "-o", "copy"])
+                try stage.expect(as: "anna", ["rotate", "--identity", "--no-kit", "--yes"])
+                stage.apply(mutation)
+                let home = stage.scratch["homes/second"]
+                let ending = try stage.run(
+                    as: "anna",
+                    [
+                        "recover", "--home", home, "--from", "copy", "--kit", "kit.txt", "--new-password-file",
+                        "anna.password", "--argon2id", "64,3",
+                    ])
+                // Without the check, the older keys lie in the home before the store refuses their card.
+                #expect(ending.code == 15, "\(ending.errorText)")
+                #expect(FileManager.default.fileExists(atPath: "\(home)/identity") == (mutation != nil))
+            }
+        }
+
         @Test func A221_aCardAloneChangesWhatWasCompared() throws {
             let stage = try Stage("anna", "third")
             let number = try stage.number(of: "third")
