@@ -156,6 +156,6 @@ package struct Pins: Hashable, Sendable {
     /// - Throws: ``TresorError/notFound`` for somebody who has no pin, or a replaced one.
     package mutating func giveUp(_ user: UserID) throws(TresorError) {
         guard let index = pins.firstIndex(where: { $0.chain.user == user && !$0.isReplaced }) else { throw .notFound }
-        pins[index] = Pin(chain: pins[index].chain, time: pins[index].time, isReplaced: true)
+        pins[index] = pins[index].replaced
     }
 }

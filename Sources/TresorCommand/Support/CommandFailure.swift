@@ -112,8 +112,7 @@ struct CommandFailure: Error, Sendable {
     static func words(for error: TresorError) -> String {
         switch error {
         case .failed(.clock):
-            "\(TresorError.Fault.clock.rawValue): set it; if it is right, run at a terminal, which asks: "
-                + HintCompletion.command("rotate -t T")
+            "\(TresorError.Fault.clock.rawValue): set it; if it is right, run at a terminal, which asks: tresor rotate -t T"
         case .failed(let fault): fault.rawValue
         case .notFound: "not found"
         case .busy: "someone else is writing, or something changed during the command; look and try again"
