@@ -39,7 +39,7 @@ struct DeviceAddition {
 
     /// Shows the code, and answers the machine on which it was typed, after a yes.
     ///
-    /// The slot lock of the home is held meanwhile, so the question waits no longer than the code is good.
+    /// The slot lock of the home is held to the end, so the question waits no longer than the code is good.
     private func give(
         _ handover: DeviceHandover, at terminal: Terminal, _ workplace: CommandContext
     ) async throws -> DeviceHandover.Ending {
@@ -58,7 +58,11 @@ struct DeviceAddition {
             }
             guard isYes else { throw CommandFailure(.failed(.other), "nothing was given to the other machine") }
             // An interrupt between the put and its end would leave the answer in the store.
-            try await Interrupts.atomically { () async throws(TresorError) in try await handover.answer(offer) }
+            do throws(TresorError) {
+                try await Interrupts.atomically { () async throws(TresorError) in try await handover.answer(offer) }
+            } catch {
+                throw handover.mayHaveGiven ? Self.failureAfterAnswer(of: error) : Self.failureOfHome(error)
+            }
             workplace.output.say("answered; the other machine goes on by itself")
             return try await handover.ending()
         } catch let error as TresorError {
@@ -95,11 +99,16 @@ struct DeviceAddition {
 
     /// What failed once the answer was sent: somebody may have it.
     private static func failureAfterAnswer(of error: TresorError) -> CommandFailure {
+        guard error != .cancelled else { return CommandFailure(error) }
+        return CommandFailure(
+            of: error, "the answer was sent, and what came of it is not known: it may have been taken; \(lookThere)")
+    }
+
+    /// What failed while this home was read for the answer: its own errors are none of the other machine.
+    private static func failureOfHome(_ error: TresorError) -> CommandFailure {
         switch error {
-        case .unverified, .altered, .unsupported, .store, .noAccess, .busy:
-            CommandFailure(
-                of: error, "the answer was sent, and what came of it is not known: it may have been taken; \(lookThere)")
-        default: CommandFailure(error)
+        case .unverified, .altered, .unsupported: CommandFailure(error)
+        default: failure(of: error)
         }
     }
 

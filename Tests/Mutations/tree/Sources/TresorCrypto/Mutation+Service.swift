@@ -144,4 +144,10 @@ extension Mutation {
     package static let spentRequest = Mutation(rawValue: "spentRequest")
     /// That the accounts behind one address leave places to others.
     package static let linePlaces = Mutation(rawValue: "linePlaces")
+    /// That a mailbox is open no longer than its code is good.
+    package static let mailboxTime = Mutation(rawValue: "mailboxTime")
+    /// That a mailbox whose time is over is not there.
+    package static let endedMailbox = Mutation(rawValue: "endedMailbox")
+    /// That a person has one mailbox.
+    package static let oneMailbox = Mutation(rawValue: "oneMailbox")
 }

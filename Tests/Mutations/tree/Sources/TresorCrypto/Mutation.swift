@@ -296,4 +296,6 @@ extension Mutation {
     package static let firstOffer = Mutation(rawValue: "firstOffer")
     /// That an offer is of the time of its code.
     package static let timelyOffer = Mutation(rawValue: "timelyOffer")
+    /// That a receipt is that of the answer.
+    package static let deviceReceipt = Mutation(rawValue: "deviceReceipt")
 }

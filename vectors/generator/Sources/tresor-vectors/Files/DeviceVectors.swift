@@ -148,7 +148,7 @@ struct DeviceVectors: TestWriter {
             let fields = join(
                 faults.seed ?? person.newest.seed, preamble(faults.innerMagic), prefixed(faults.file ?? file),
                 u16(store.count), store, objects)
-            let count = SealedFileWriter.padded(max(512, fields.count)) - fields.count
+            let count = FileSealing.padded(max(512, fields.count)) - fields.count
             plaintext = join(fields, Bytes(zeros(count).dropLast()), count > 0 ? [faults.padding] : [])
             info = prefixed(ascii("tresor/v1/device-wrap")) + (faults.info ?? offer.bytes)
             wrapping = HPKEWrapping(kemPublicKey(seed: offer.seed), info: info, plaintext: plaintext, eseed: eseed)
