@@ -18,7 +18,7 @@ struct RecoveryFromDevice {
             or: .usage("the code of the other machine is typed at a terminal: this needs one, and no --batch"))
         // All that can be refused here is refused before a code is asked for.
         guard try workplace.client.home.read(.identity) == nil else { throw notEmpty }
-        do throws(TresorError) { try DeviceArrival.checkEmpty(workplace.client) } catch { throw failure(of: error) }
+        do throws(TresorError) { try DeviceArrival.checkEmpty(workplace.client) } catch { throw failureOfHome(error) }
         let given = try workplace.invocation.passwords.newGiven(from: new)
         let arrival = try await begin(at: terminal)
         try terminal.show(
@@ -47,7 +47,8 @@ struct RecoveryFromDevice {
             session = try await arrival.install(received, newPassword: password, cost: cost)
         } catch {
             if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
-            throw failure(of: error)
+            guard error != .altered else { throw servicesDiffer }
+            throw failureOfHome(error)
         }
         try noteStore()
         return session
@@ -129,9 +130,20 @@ struct RecoveryFromDevice {
                 of: error,
                 "another machine has typed this code, or somebody is between the two machines: nothing was written. End it "
                     + "on the other machine, and begin again")
-        case .usage(.identityExists):
-            .usage("this home knows people or tresors already: --from-device is for an empty home")
-        default: CommandFailure(error)
+        default: failureOfHome(error)
         }
+    }
+
+    /// What this home refuses, which says nothing about the other machine.
+    private func failureOfHome(_ error: TresorError) -> CommandFailure {
+        guard error == .usage(.identityExists) else { return CommandFailure(error) }
+        return .usage("this home knows people or tresors already: --from-device is for an empty home")
+    }
+
+    private var servicesDiffer: CommandFailure {
+        CommandFailure(
+            of: .altered,
+            "this home has met another service at an address than the other machine, or its note of services is damaged: "
+                + "somebody may be between a machine and the service; there is no identity here")
     }
 }

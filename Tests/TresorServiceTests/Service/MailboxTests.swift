@@ -44,6 +44,39 @@
             #expect(try await copy(anna.user.digest, anna) == [1])
         }
 
+        @Test func A161_aStrangerBeginsNoChangeWhereNoMailboxIs() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let engine = CountingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            let call = ServiceCall(
+                operation: .putOffer, body: PutOfferRequest(locator: anna.user.digest, offer: Self.offer(1)).bytes,
+                authorization: nil, source: [127, 0, 0, 1])
+            #expect(try PutOfferAnswer(await service.answer(call).body).outcome == nil)
+            #expect(engine.writeCount == 0)
+            _ = try await open(anna)
+            #expect(try PutOfferAnswer(await service.answer(call).body).outcome == .done)
+            #expect(engine.writeCount == 1)
+            #expect(try PutOfferAnswer(await service.answer(call).body).outcome == .done)
+            #expect(engine.writeCount == 1)
+            service.shutDown()
+        }
+
+        @Test func anEndedMailboxIsErased() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let engine = CountingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            try await service.sweep()
+            let usual = engine.erasureCount
+            let mailbox = try await open(anna)
+            bench.clock.now = mailbox.until + 901
+            try await service.sweep()
+            #expect(engine.erasureCount == 2 * usual + 1)
+            #expect(try await bench.rows()[8].isEmpty)
+            service.shutDown()
+        }
+
         @Test func A161_theFirstOfferStandsAtTheService() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
