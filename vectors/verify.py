@@ -1452,6 +1452,14 @@ def show_code(code):
 def code_key(code): return H("tresor/v1/device-code", code)
 def code_locator(K): return derive(K, "tresor/v1/device-locator")
 def offer_tag(K, fields): return derive(K, "tresor/v1/device-tag", fields)
+def receipt(K, offer, answer): return derive(K, "tresor/v1/device-receipt", offer + answer)
+
+
+def offer_number(K, offer):
+    digest = derive(K, "tresor/v1/device-number", offer)
+    return " ".join("%05d" % (int.from_bytes(digest[j:j + 8], "big") % 100000) for j in range(0, 32, 8))
+
+
 def answer_tag(K, offer, fields): return derive(K, "tresor/v1/device-answer", offer + fields)
 
 
@@ -1502,7 +1510,11 @@ def read_mailbox(data):
     reader = Reader(data)
     reader.preamble(b"tresorb1")
     until, state = reader.time(), reader.u8()
-    require(state <= 2)
+    require(state <= 3)
+    if state == 3:
+        letters = [reader.take(32)]
+        reader.end()
+        return until, letters
     letters = [reader.take(1266)] if state else []
     if state == 2:
         letters.append(reader.opaque32(SHORTEST_ANSWER, LONGEST_ANSWER))
@@ -1511,6 +1523,8 @@ def read_mailbox(data):
 
 
 def encode_mailbox(until, letters):
+    if letters and len(letters[0]) == 32:
+        return preamble(b"tresorb1") + u64(until) + u8(3) + letters[0]
     return preamble(b"tresorb1") + u64(until) + u8(len(letters)) + b"".join(letters[:1]) + b"".join(opaque32(x) for x in letters[1:])
 
 
@@ -3087,7 +3101,7 @@ REGISTRY = {
         ("home-cache", "derive", 32), ("state-tag", "derive", 32),
         ("slot-seal", "seal", 104), ("slot-device", "derive", 32), ("kit-slot", "derive", 32), ("kit-locator", "derive", 32),
         ("device-code", "hash", 32), ("device-locator", "derive", 32), ("device-tag", "derive", 32), ("device-wrap", "wrap", None),
-        ("device-answer", "derive", 32),
+        ("device-answer", "derive", 32), ("device-number", "derive", 32), ("device-receipt", "derive", 32),
         ("tresor-id", "hash", 32), ("entry-hash", "hash", 32), ("entry-signature", "sign", 64), ("name-seal", "seal", 588),
         ("commit-tk", "hash", 32), ("commit-hk", "hash", 32), ("backlink-seal", "seal", None), ("epoch-wrap", "wrap", None),
         ("approval-key", "derive", 32), ("approval-member", "derive", 32), ("approval-seal", "seal", None), ("approval-wrap", "wrap", None),
@@ -4422,7 +4436,7 @@ def test_read_offer(i, trace):
     K = code_key(i["code"])
     note(trace, K=K, tag=offer_tag(K, i["offer"][:-32]))
     kem_key, until = read_offer(K, i["offer"])
-    return {"kem key": kem_key, "until": u64(until)}
+    return {"kem key": kem_key, "until": u64(until), "number": offer_number(K, i["offer"]).encode()}
 
 
 @operation("openAnswer")
@@ -4432,7 +4446,7 @@ def test_open_answer(i, trace):
     note(trace, K=K)
     identity, file, store, objects = open_answer(K, i["offer"], i["seed"], i["answer"], trace)
     assert encode_identity_file(read_identity_file(file)) == file
-    return {**opened(identity), "file": file, "store": store, "objects": objects}
+    return {**opened(identity), "file": file, "store": store, "objects": objects, "receipt": receipt(K, i["offer"], i["answer"])}
 
 
 @operation("prepare")
@@ -7142,7 +7156,7 @@ class LiveService:
         for outcome, letter in (0, offer), (0, offer), (1, other):
             same(self.wire.ask("put-offer", [locator, letter]), [outcome], "outcome of an offer")
         same(self.wire.ask("kit-copy", [locator]), [encode_mailbox(until, [offer])], "mailbox")
-        refused("altered", 400, ask, anna, "put-kit-copy", locator, encode_mailbox(until + 600, []))
+        refused("altered", 400, ask, anna, "put-kit-copy", locator, encode_mailbox(until + 1000, []))
         ask(anna, "delete-kit-copy", locator)
         same(self.wire.ask("put-offer", [locator, offer]), [2], "offer where nothing is any more")
 

@@ -67,6 +67,8 @@ public struct DomainLabel: Hashable, Sendable {
     package static let deviceTag = DomainLabel("tresor/v1/device-tag")
     package static let deviceWrap = DomainLabel("tresor/v1/device-wrap")
     package static let deviceAnswer = DomainLabel("tresor/v1/device-answer")
+    package static let deviceNumber = DomainLabel("tresor/v1/device-number")
+    package static let deviceReceipt = DomainLabel("tresor/v1/device-receipt")
 
     package static let tresorID = DomainLabel("tresor/v1/tresor-id")
     package static let entryHash = DomainLabel("tresor/v1/entry-hash")
@@ -112,7 +114,7 @@ public struct DomainLabel: Hashable, Sendable {
         (homeCache, .derive), (stateTag, .derive),
         (slotSeal, .seal), (slotDevice, .derive), (kitSlot, .derive), (kitLocator, .derive),
         (deviceCode, .hash), (deviceLocator, .derive), (deviceTag, .derive), (deviceWrap, .wrap),
-        (deviceAnswer, .derive),
+        (deviceAnswer, .derive), (deviceNumber, .derive), (deviceReceipt, .derive),
         (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),
         (commitHK, .hash), (backlinkSeal, .seal), (epochWrap, .wrap),
         (approvalKey, .derive), (approvalMember, .derive), (approvalSeal, .seal), (approvalWrap, .wrap),

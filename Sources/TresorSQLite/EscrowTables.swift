@@ -41,6 +41,14 @@ struct EscrowTables {
             arguments: [locator.data, Data(copy)])
     }
 
+    /// Replaces a copy that is still there; `false` for another one and for none.
+    func replace(kitCopy present: [UInt8], with copy: [UInt8], locator: Hash256) throws -> Bool {
+        try database.execute(
+            sql: "UPDATE kit_copies SET copy = ? WHERE locator = ? AND copy = ?",
+            arguments: [Data(copy), locator.data, Data(present)])
+        return database.changesCount == 1
+    }
+
     func kitCopy(locator: Hash256) throws -> [UInt8]? {
         try database.blob("SELECT copy FROM kit_copies WHERE locator = ?", [locator.data])
     }

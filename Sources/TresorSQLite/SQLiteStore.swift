@@ -172,6 +172,17 @@ extension SQLiteStore {
     }
 }
 
+extension SQLiteStore: ReplacingStore {
+    /// Replaces the bytes under a locator in one transaction, if they are still `present`. Overwrites those before.
+    package func replaceKitCopy(
+        _ present: [UInt8], with copy: [UInt8], locator: Hash256
+    ) async throws(TresorError) -> Bool {
+        try await connection.write(leaving: .nothing) {
+            try EscrowTables(database: $0).replace(kitCopy: present, with: copy, locator: locator)
+        }
+    }
+}
+
 extension SQLiteStore: KitCopyList {
     package func kitCopyLocators(after locator: Hash256?, limit: Int) async throws(TresorError) -> [Hash256] {
         try await connection.read {

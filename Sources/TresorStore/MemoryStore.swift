@@ -175,6 +175,14 @@ public actor MemoryStore: Store {
     public func deleteKitCopy(locator: Hash256) { kitCopies[locator] = nil }
 }
 
+extension MemoryStore: ReplacingStore {
+    package func replaceKitCopy(_ present: [UInt8], with copy: [UInt8], locator: Hash256) -> Bool {
+        guard kitCopies[locator] == present else { return false }
+        kitCopies[locator] = copy
+        return true
+    }
+}
+
 extension MemoryStore: KitCopyList {
     package func kitCopyLocators(after locator: Hash256?, limit: Int) -> [Hash256] {
         let later = kitCopies.keys.filter { other in locator.map { $0 < other } ?? true }

@@ -21,6 +21,28 @@ import TresorCrypto
         #expect(try scratch.names.isEmpty)
     }
 
+    /// Two machines write into one mailbox (SPEC §8.6).
+    @Test func aCopyIsReplacedOnlyWhileItIsAsItWasRead() async throws {
+        let (locator, other) = (
+            try #require(Hash256([UInt8](repeating: 1, count: 32))),
+            try #require(Hash256([UInt8](repeating: 2, count: 32)))
+        )
+        let stores: [any ReplacingStore] = [MemoryStore(), try await SQLiteStore.open(at: path, creating: true)]
+        for store in stores {
+            #expect(try await !store.replaceKitCopy([1], with: [2], locator: locator))
+            #expect(try await store.kitCopy(locator: locator) == nil)
+            try await store.putKitCopy([1], locator: locator)
+            try await store.putKitCopy([1], locator: other)
+            #expect(try await store.replaceKitCopy([1], with: [2], locator: locator))
+            #expect(try await !store.replaceKitCopy([1], with: [3], locator: locator))
+            #expect(try await store.kitCopy(locator: locator) == [2])
+            #expect(try await store.kitCopy(locator: other) == [1])
+            try await store.deleteKitCopy(locator: locator)
+            #expect(try await !store.replaceKitCopy([2], with: [3], locator: locator))
+            #expect(try await store.kitCopy(locator: locator) == nil)
+        }
+    }
+
     @Test func missingDirectoryIsAnErrorOfTheStore() async {
         let path = scratch["none/store.db"]
         #expect(await errorOf { _ = try await SQLiteStore.open(at: path, creating: true) } == .store(.inputOutput))

@@ -159,11 +159,34 @@ extension GuardedStore {
         if let distant = base as? any DistantStore {
             return try await guarded { () async throws(TresorError) in try await distant.putOffer(offer, at: locator) }
         }
-        guard let bytes = try await kitCopy(locator: locator) else { return nil }
-        let present = try DeviceMailbox(bytes)
-        guard !present.isOver(at: now) else { return nil }
-        guard let mailbox = present.taking(offer) else { return .conflict }
-        try await putKitCopy(mailbox.bytes, locator: locator)
-        return .done
+        // Another machine may write between two steps; no store can have a client try for ever.
+        for _ in 0..<3 {
+            guard let bytes = try await kitCopy(locator: locator) else { return nil }
+            let present = try DeviceMailbox(bytes)
+            guard !present.isOver(at: now) else { return nil }
+            guard let mailbox = present.taking(offer) else { return .conflict }
+            if mailbox == present { return .done }
+            if try await replaceKitCopy(bytes, with: mailbox.bytes, locator: locator) { return .done }
+        }
+        return .conflict
+    }
+
+    /// Replaces the bytes under a locator, if they are still `present`: in one step where the store can do that. A
+    /// service lets the person alone replace them, and is not asked twice.
+    ///
+    /// - Returns: `false` for other bytes and for none.
+    func replaceKitCopy(
+        _ present: [UInt8], with copy: [UInt8], locator: Hash256
+    ) async throws(TresorError) -> Bool {
+        if let replacing = base as? any ReplacingStore {
+            return try await guarded { () async throws(TresorError) in
+                try await replacing.replaceKitCopy(present, with: copy, locator: locator)
+            }
+        }
+        if !(base is any DistantStore) {
+            guard try await kitCopy(locator: locator) == present else { return false }
+        }
+        try await putKitCopy(copy, locator: locator)
+        return true
     }
 }

@@ -25,16 +25,37 @@ package final class DeviceArrival: Sendable {
         self.offer = offer
     }
 
+    /// Refuses a home that is in use, before anybody types a code. What an interrupted installation left does not count,
+    /// nor does a service that the home has met.
+    ///
+    /// - Parameter user: the person whose installation may have been interrupted; `nil` while that is not known.
+    /// - Throws: ``TresorError/usage(_:)`` with `identityExists`; the errors of the home.
+    package static func checkEmpty(_ client: Client, for user: UserID? = nil) throws(TresorError) {
+        guard try client.home.read(.identity) == nil else { throw .usage(.identityExists) }
+        if try isInterrupted(client, for: user) { return }
+        for object in DeviceBelongings.kinds where object != .knownServices {
+            guard try client.home.read(object) == nil else { throw .usage(.identityExists) }
+        }
+    }
+
+    /// Whether an installation in this home was begun and did not come to its identity.
+    private static func isInterrupted(_ client: Client, for user: UserID?) throws(TresorError) -> Bool {
+        try client.cleanup.journal().kits.contains { user == nil || $0.user == user }
+    }
+
+    /// The number of this machine's offer, which the person compares with that on the other machine.
+    package var number: String { offer.number }
+
     /// Makes a key for this exchange, and puts the offer into the mailbox of a typed code.
     ///
-    /// - Throws: ``TresorError/usage(_:)`` with `identityExists` for a home that has an identity;
+    /// - Throws: ``TresorError/usage(_:)`` with `identityExists` for a home that is in use;
     ///   ``TresorError/notFound`` when the store has no mailbox of this code; ``TresorError/unverified`` when another
     ///   machine has answered to the code; ``TresorError/altered`` or ``TresorError/unsupported`` for what is no mailbox;
     ///   ``TresorError/cancelled``; the errors of the store.
     @concurrent package static func begin(
         _ client: Client, code: borrowing DeviceCode, waiting wait: DeviceWait = DeviceWait()
     ) async throws(TresorError) -> DeviceArrival {
-        guard try client.home.read(.identity) == nil else { throw .usage(.identityExists) }
+        try checkEmpty(client)
         let key = try code.key()
         let locator = try key.locator()
         try Cancellation.check()
@@ -47,7 +68,8 @@ package final class DeviceArrival: Sendable {
         return DeviceArrival(client, wait, key: key, seed: seed, locator: locator, offer: offer)
     }
 
-    /// Waits for the answer, opens it, and judges all of it. Nothing is written.
+    /// Waits for the answer, opens it, and judges all of it. Nothing is written. A store that cannot be reached is asked
+    /// again.
     ///
     /// - Throws: ``TresorError/waiting`` when no answer came in time; ``TresorError/notFound`` when the other machine has
     ///   ended the exchange; ``TresorError/unverified`` for an answer by somebody who does not have the code, and for one
@@ -56,10 +78,11 @@ package final class DeviceArrival: Sendable {
     @concurrent package func answer() async throws(TresorError) -> ReceivedIdentity {
         while true {
             switch try await letters() {
-            case .offer(offer.bytes)?: try await wait.next(of: client, until: offer.until)
+            case .offer(offer.bytes)?: try await next()
             case .answer(let bytes, to: offer.bytes)?:
                 return try ReceivedIdentity(
-                    try DeviceAnswer(bytes, to: offer, under: key).open(with: seed), at: client.storeName)
+                    try DeviceAnswer(bytes, to: offer, under: key).open(with: seed), at: client.storeName,
+                    receipt: try key.receipt(of: bytes, to: offer.bytes))
             case nil: throw .notFound
             default: throw .unverified
             }
@@ -68,10 +91,13 @@ package final class DeviceArrival: Sendable {
 
     /// Gives the received identity a password of this home, and writes the home: the identity last. Takes about a second.
     ///
+    /// The cleanup journal names the mailbox first: it marks an installation under way, which may be repeated with what
+    /// another machine gives, and has the next command delete the mailbox if this one is killed.
+    ///
     /// - Throws: ``TresorError/usage(_:)`` with `passwordTooShort` for fewer than 8 code points, and with
-    ///   `identityExists` for a home that knows other people or tresors; ``TresorError/busy`` when the home has an
-    ///   identity by now; ``TresorError/cancelled`` for a task that was cancelled before; the errors of the home. Nothing
-    ///   is written then.
+    ///   `identityExists` for a home that knows people or tresors; ``TresorError/altered`` for a home that has met
+    ///   another service at an address than the other machine; ``TresorError/busy`` when the home has an identity by now;
+    ///   ``TresorError/cancelled`` for a task that was cancelled before; the errors of the home. There is no identity then.
     @concurrent package func install(
         _ received: ReceivedIdentity, newPassword: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) -> Session {
@@ -80,24 +106,67 @@ package final class DeviceArrival: Sendable {
             of: identity, password: newPassword, cost: cost, time: client.clock())
         let file = try received.file.settingPassword(slot, identity: identity)
         let home = client.home
-        try await client.changingSlots { () async throws(TresorError) in
+        let note = note(of: identity.user)
+        try await client.changingSlots { [client] () async throws(TresorError) in
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
-                // What an interrupted installation left is the same.
-                for (object, bytes) in received.objects {
-                    guard try home.read(object) ?? bytes == bytes else { throw .usage(.identityExists) }
+                try Self.checkEmpty(client, for: identity.user)
+                var objects = received.objects
+                if let met = try home.read(.knownServices) {
+                    let given = try objects[.knownServices].map { (bytes) throws(TresorError) in
+                        try KnownServices(bytes)
+                    }
+                    objects[.knownServices] = try KnownServices(met).joined(with: given ?? KnownServices()).bytes
                 }
-                for (object, bytes) in received.objects { try home.replace(object, with: bytes) }
+                try client.cleanup.add(note)
+                for object in DeviceBelongings.kinds {
+                    // An installation that was interrupted may have left what this machine does not give.
+                    guard let bytes = objects[object] else {
+                        try home.delete(object)
+                        continue
+                    }
+                    try home.replace(object, with: bytes)
+                }
                 try home.replace(.identity, with: file.bytes)
             }
         }
         return Session(client: client, identity: identity)
     }
 
-    /// Deletes the mailbox, which tells the other machine that the answer was taken. If the store fails, the other
-    /// machine deletes it later.
-    @concurrent package func acknowledge(as session: Session) async {
-        try? await session.client.store.deleteKitCopy(locator: locator)
+    /// Leaves a receipt in the place of the answer, which tells the other machine that it was taken; that one deletes the
+    /// mailbox. If the store fails, the next command of this home deletes it.
+    @concurrent package func acknowledge(_ received: ReceivedIdentity, as session: Session) async {
+        do throws(TresorError) {
+            let store = session.client.guardedStore
+            if let bytes = try await store.kitCopy(locator: locator) {
+                let present = try DeviceMailbox(bytes)
+                if case .answer(_, to: offer.bytes) = present.letters {
+                    let mailbox = DeviceMailbox(until: present.until, .receipt(received.receipt))
+                    _ = try await store.replaceKitCopy(bytes, with: mailbox.bytes, locator: locator)
+                }
+            }
+            try session.client.cleanup.unnote(note(of: session.user))
+        } catch {
+            // The journal names the mailbox.
+        }
+    }
+
+    /// The mark of an installation under way.
+    private func note(of user: UserID) -> CleanupJournal {
+        var note = CleanupJournal()
+        note.kits = [CleanupJournal.Kit(user: user, locator: locator)]
+        return note
+    }
+
+    /// Waits for the next look. When the time is over, nobody needs the mailbox in a file any more; a service deletes it
+    /// for the other machine alone, and by itself.
+    private func next() async throws(TresorError) {
+        do throws(TresorError) {
+            try await wait.next(of: client, until: offer.until)
+        } catch {
+            if error == .waiting, !client.isDistant { try? await client.store.deleteKitCopy(locator: locator) }
+            throw error
+        }
     }
 
     private func letters() async throws(TresorError) -> DeviceMailbox.Letters? {
@@ -106,7 +175,7 @@ package final class DeviceArrival: Sendable {
                 try DeviceMailbox(bytes).letters
             }
         } catch {
-            guard error == .busy else { throw error }
+            guard DeviceWait.passes(error) else { throw error }
             return .offer(offer.bytes)
         }
     }
@@ -117,7 +186,9 @@ package struct ReceivedIdentity: Sendable {
     let identity: Identity
     let file: IdentityFile
     /// The objects of the home that go with it.
-    let objects: [(object: HomeObject, bytes: [UInt8])]
+    let objects: [HomeObject: [UInt8]]
+    /// What tells the other machine that its answer was taken.
+    let receipt: Hash256
     /// The number of people in its pins.
     package let personCount: Int
 
@@ -129,10 +200,11 @@ package struct ReceivedIdentity: Sendable {
     /// - Parameter here: the name of the store in this home. It takes the place of the other home's name of the same
     ///   store, which may be a path of that machine.
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    init(_ bundle: DeviceBundle, at here: StoreName?) throws(TresorError) {
+    init(_ bundle: DeviceBundle, at here: StoreName?, receipt: Hash256) throws(TresorError) {
         identity = bundle.identity
         file = bundle.belongings.file
-        var objects: [(object: HomeObject, bytes: [UInt8])] = []
+        self.receipt = receipt
+        var objects: [HomeObject: [UInt8]] = [:]
         var personCount = 0
         for (object, bytes) in zip(DeviceBelongings.kinds, bundle.belongings.objects) where !bytes.isEmpty {
             var bytes = bytes
@@ -146,7 +218,7 @@ package struct ReceivedIdentity: Sendable {
             case .knownServices: _ = try KnownServices(bytes)
             default: _ = try Marks(bytes, of: identity)
             }
-            objects.append((object, bytes))
+            objects[object] = bytes
         }
         self.objects = objects
         self.personCount = personCount

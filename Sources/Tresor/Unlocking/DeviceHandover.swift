@@ -14,6 +14,9 @@ package struct DeviceWait: Sendable {
 
     package init() {}
 
+    /// Whether the next look may find what this one did not: somebody else holds the store, or it cannot be reached.
+    static func passes(_ error: TresorError) -> Bool { error == .busy || error == .store(.unreachable) }
+
     /// Waits until the next look into a mailbox.
     ///
     /// - Throws: ``TresorError/cancelled``; ``TresorError/waiting`` when the last second is over.
@@ -34,6 +37,8 @@ package final class DeviceHandover: Sendable {
     private let wait: DeviceWait
     private let key: DeviceKey
     private let lock: Mutex<HeldSlotLock?>
+    /// The receipt of the answer, from the moment on in which somebody may have taken that.
+    private let receipt = Mutex<Hash256?>(nil)
     /// The code to be shown, 19 bytes.
     package let code: SecretBytes
     /// The locator of the mailbox.
@@ -42,6 +47,19 @@ package final class DeviceHandover: Sendable {
     package let until: UInt64
 
     private var client: Client { session.client }
+
+    /// The end of an exchange whose offer was answered.
+    package enum Ending: Sendable {
+        /// The other machine has the identity: it left a receipt.
+        case taken
+        /// The mailbox is gone, and nobody left a receipt.
+        case gone
+        /// The time is over.
+        case late
+    }
+
+    /// Whether the answer was sent to the store, so that the other machine may have the identity.
+    package var mayHaveGiven: Bool { receipt.withLock { $0 != nil } }
 
     private init(
         _ session: Session, _ wait: DeviceWait, code: consuming SecretBytes, key: consuming DeviceKey,
@@ -84,7 +102,7 @@ package final class DeviceHandover: Sendable {
         return handover
     }
 
-    /// Waits for the offer of the other machine.
+    /// Waits for the offer of the other machine. A store that cannot be reached is asked again.
     ///
     /// - Throws: ``TresorError/waiting`` when nobody came in time; ``TresorError/unverified`` for an offer by somebody
     ///   who does not have the code, or at another time; ``TresorError/altered`` or ``TresorError/unsupported`` for what
@@ -97,12 +115,14 @@ package final class DeviceHandover: Sendable {
                 let offer = try DeviceOffer(bytes, under: key)
                 guard offer.isTimely(at: client.clock()) else { throw .unverified }
                 return offer
+            case .receipt?: throw .unverified
             case nil: throw .store(.notStored)
             }
         }
     }
 
-    /// Answers an offer with the identity and what this home knows.
+    /// Answers an offer with the identity and what this home knows. An error after which ``mayHaveGiven`` is `true` does
+    /// not say that nobody has it.
     ///
     /// - Throws: ``TresorError/waiting`` when the time is over; ``TresorError/busy`` when the identity was renewed;
     ///   ``TresorError/usage(_:)`` with `contentTooLong` for a home that knows more than an answer holds;
@@ -113,23 +133,31 @@ package final class DeviceHandover: Sendable {
         guard client.clock() <= until else { throw .waiting }
         let belongings = try belongings()
         let answer = try DeviceAnswer(session.identity, belongings, to: offer, under: key)
+        let expected = try key.receipt(of: answer.bytes, to: offer.bytes)
+        receipt.withLock { $0 = expected }
         try await put(DeviceMailbox(until: until, .answer(answer.bytes, to: offer.bytes)))
     }
 
-    /// Waits until the other machine has taken the answer, and has deleted the mailbox.
+    /// Waits until the other machine has taken the answer, and has left its receipt.
     ///
-    /// - Returns: `false` when the time is over before.
-    /// - Throws: ``TresorError/cancelled``; the errors of the store.
-    @concurrent package func isTaken() async throws(TresorError) -> Bool {
-        while try await letters() != nil {
+    /// - Throws: ``TresorError/unverified`` for a receipt by somebody who does not have the code, and for that of another
+    ///   answer; ``TresorError/altered`` or ``TresorError/unsupported`` for what is no mailbox;
+    ///   ``TresorError/cancelled``; the errors of the store.
+    @concurrent package func ending() async throws(TresorError) -> Ending {
+        let expected = receipt.withLock { $0 }
+        while let letters = try await letters() {
+            if case .receipt(let shown) = letters {
+                guard let expected, constantTimeEqual(shown, expected) else { throw .unverified }
+                return .taken
+            }
             do throws(TresorError) {
                 try await wait.next(of: client, until: until)
             } catch {
                 guard error == .waiting else { throw error }
-                return false
+                return .late
             }
         }
-        return true
+        return .gone
     }
 
     /// Deletes the mailbox, and ends the exchange. What cannot be deleted now stays in the cleanup journal.
@@ -165,17 +193,18 @@ package final class DeviceHandover: Sendable {
                 try DeviceMailbox(bytes).letters
             }
         } catch {
-            // Somebody else holds the store: look again later.
-            guard error == .busy else { throw error }
+            guard DeviceWait.passes(error) else { throw error }
             return DeviceMailbox.Letters.none
         }
     }
 
-    /// Puts the mailbox, and reads it back.
+    /// Puts the mailbox, and reads it back. The other machine may have taken an answer by then.
     private func put(_ mailbox: DeviceMailbox) async throws(TresorError) {
         let bytes = mailbox.bytes
         try await client.store.putKitCopy(bytes, locator: locator)
-        guard try await client.store.kitCopy(locator: locator) == bytes else { throw .store(.notStored) }
+        let present = try await client.store.kitCopy(locator: locator)
+        if let present, mayHaveGiven, case .receipt? = (try? DeviceMailbox(present))?.letters { return }
+        guard present == bytes else { throw .store(.notStored) }
     }
 
     /// What the other machine gets, as it is at one moment.

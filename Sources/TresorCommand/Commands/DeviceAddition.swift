@@ -30,7 +30,7 @@ struct DeviceAddition {
         let token = Interrupts.onInterrupt { [places = workplace.invocation.places] in
             Self.abandon(handover, DirectoryHome(data: places.data, state: places.state))
         }
-        let outcome: Result<Bool, any Error>
+        let outcome: Result<DeviceHandover.Ending, any Error>
         do { outcome = .success(try await give(handover, at: terminal, workplace)) } catch { outcome = .failure(error) }
         Interrupts.cancel(token)
         await Interrupts.atomically { await handover.close() }
@@ -39,37 +39,48 @@ struct DeviceAddition {
 
     /// Shows the code, and answers the machine on which it was typed, after a yes.
     ///
-    /// - Returns: whether the other machine took the answer in time.
+    /// The slot lock of the home is held to the end, so the question waits no longer than the code is good.
     private func give(
         _ handover: DeviceHandover, at terminal: Terminal, _ workplace: CommandContext
-    ) async throws -> Bool {
+    ) async throws -> DeviceHandover.Ending {
         let store = try workplace.invocation.places.storeOptions().map { Shell.word($0) }.joined(separator: " ")
         try terminal.show(
             "tresor: on the new machine, run: tresor recover --from-device \(store)\n"
                 + "tresor: and type there, within ten minutes: ", secret: handover.code, "\n")
         do {
             let offer = try await handover.offer()
-            // The machine that comes second shows a failure in the place of these words.
-            try terminal.show("tresor: say yes only if the new machine shows: say yes on the other machine\n")
+            // A store that helps somebody can show their offer here, and another one to the new machine.
+            try terminal.show("tresor: say yes only if the new machine shows this number: \(offer.number)\n")
             let question =
                 "a machine has typed the code; give it your identity, and the people and tresors that this home knows?"
-            guard try terminal.confirms(question) else {
-                throw CommandFailure(.failed(.other), "nothing was given to the other machine")
+            guard let isYes = try terminal.confirms(question, until: handover.until) else {
+                throw TresorError.waiting
             }
-            try await handover.answer(offer)
+            guard isYes else { throw CommandFailure(.failed(.other), "nothing was given to the other machine") }
+            // An interrupt between the put and its end would leave the answer in the store.
+            do throws(TresorError) {
+                try await Interrupts.atomically { () async throws(TresorError) in try await handover.answer(offer) }
+            } catch {
+                throw handover.mayHaveGiven ? Self.failureAfterAnswer(of: error) : Self.failureOfHome(error)
+            }
             workplace.output.say("answered; the other machine goes on by itself")
-            return try await handover.isTaken()
+            return try await handover.ending()
         } catch let error as TresorError {
-            throw Self.failure(of: error)
+            throw handover.mayHaveGiven ? Self.failureAfterAnswer(of: error) : Self.failure(of: error)
         }
     }
 
-    private func report(_ isTaken: Bool, _ session: Session, _ workplace: CommandContext) throws {
+    private func report(
+        _ ending: DeviceHandover.Ending, _ session: Session, _ workplace: CommandContext
+    ) throws {
         let chain = session.identity.chain
-        guard isTaken else {
+        switch ending {
+        case .taken: break
+        case .gone:
             throw CommandFailure(
-                .waiting,
-                "the other machine has not taken the answer in time; look whether it has the identity, or begin again")
+                of: .store(.withheld), "the answer is gone from the store, and no receipt came; \(Self.lookThere)")
+        case .late:
+            throw CommandFailure(of: .waiting, "no receipt of the answer came in time; \(Self.lookThere)")
         }
         workplace.output.say("\(DisplayText.name(chain.handle.bytes)) is on the other machine too, with the same keys")
         guard options.json else { return }
@@ -80,15 +91,45 @@ struct DeviceAddition {
         ])
     }
 
+    /// The way out once the answer was in the store.
+    private static var lookThere: String {
+        "look whether the other machine has the identity, and begin again if not. If a machine that is not yours may have "
+            + "it: \(HintCompletion.command("rotate --identity"))"
+    }
+
+    /// What failed once the answer was sent: somebody may have it.
+    private static func failureAfterAnswer(of error: TresorError) -> CommandFailure {
+        guard error != .cancelled else { return CommandFailure(error) }
+        return CommandFailure(
+            of: error, "the answer was sent, and what came of it is not known: it may have been taken; \(lookThere)")
+    }
+
+    /// What failed while this home was read for the answer: its own errors are none of the other machine.
+    private static func failureOfHome(_ error: TresorError) -> CommandFailure {
+        switch error {
+        case .unverified, .altered, .unsupported: CommandFailure(error)
+        default: failure(of: error)
+        }
+    }
+
+    /// What failed before anything was given.
     private static func failure(of error: TresorError) -> CommandFailure {
         switch error {
         case .waiting:
             CommandFailure(of: error, "the ten minutes of the code are over, and nothing was given; begin again")
-        case .unverified, .altered, .unsupported:
+        case .unverified:
             CommandFailure(
-                of: error == .unsupported ? error : .unverified,
-                "what came was not made with this code, or that machine's clock is wrong: somebody may be between the two "
-                    + "machines; nothing was given")
+                of: error,
+                "what came was not made with this code, or the clocks of the two machines differ by more than 15 minutes: "
+                    + "somebody may be between the two machines; nothing was given")
+        case .altered:
+            CommandFailure(
+                of: error,
+                "what the store shows in the place of the other machine's words does not read: somebody may be between "
+                    + "the two machines; nothing was given")
+        case .unsupported:
+            CommandFailure(
+                of: error, "a newer release runs on the other machine: install it here too; nothing was given")
         case .usage(.contentTooLong):
             CommandFailure(
                 of: error,

@@ -161,8 +161,9 @@ struct RecoverCommand: SurfaceCommand {
 
     private func takeFromDevice(_ workplace: CommandContext) async throws {
         let cost = try argon2id?.cost() ?? .standard
-        let session = try await RecoveryFromDevice(workplace: workplace, new: new, cost: cost).run()
-        try noteStore(workplace)
+        let session = try await RecoveryFromDevice(workplace: workplace, new: new, cost: cost) {
+            try noteStore(workplace)
+        }.run()
         try announce(session, workplace)
     }
 

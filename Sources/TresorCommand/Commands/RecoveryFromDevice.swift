@@ -9,29 +9,27 @@ struct RecoveryFromDevice {
     let workplace: CommandContext
     let new: NewPasswordOptions
     let cost: Argon2id.Cost
+    /// Notes the store for the commands after this one, as soon as there is an identity.
+    let noteStore: () throws -> Void
 
     /// - Returns: the session of the new home.
     func run() async throws -> Session {
         let terminal = try workplace.invocation.person(
             or: .usage("the code of the other machine is typed at a terminal: this needs one, and no --batch"))
+        // All that can be refused here is refused before a code is asked for.
         guard try workplace.client.home.read(.identity) == nil else { throw notEmpty }
+        do throws(TresorError) { try DeviceArrival.checkEmpty(workplace.client) } catch { throw failureOfHome(error) }
+        let given = try workplace.invocation.passwords.newGiven(from: new)
         let arrival = try await begin(at: terminal)
-        try terminal.show("tresor: say yes on the other machine\n")
+        try terminal.show(
+            "tresor: the number of this machine is \(arrival.number)\n"
+                + "tresor: say yes on the other machine if it shows this number\n")
         let received: ReceivedIdentity
         do throws(TresorError) { received = try await arrival.answer() } catch { throw failure(of: error) }
         try confirm(received, at: terminal)
-        let password = try PasswordSource.prepared(
-            try workplace.invocation.passwords.new(
-                for: DisplayText.name(received.chain.handle.bytes), from: new, isFirst: false,
-                made: KeygenCommand.makePassword))
-        let session: Session
-        do throws(TresorError) {
-            session = try await install(received, arrival, password)
-        } catch {
-            if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
-            throw failure(of: error)
-        }
-        await arrival.acknowledge(as: session)
+        let password = try self.password(given, of: received)
+        let session = try await install(received, arrival, password)
+        await arrival.acknowledge(received, as: session)
         let people = received.personCount
         workplace.output.say(
             people == 1 ? "one verified person came with it" : "\(people) verified people came with it")
@@ -40,11 +38,31 @@ struct RecoveryFromDevice {
 
     private func install(
         _ received: ReceivedIdentity, _ arrival: DeviceArrival, _ password: borrowing Password
-    ) async throws(TresorError) -> Session {
+    ) async throws -> Session {
         // A closure cannot borrow what it is given.
         Interrupts.begin()
         defer { Interrupts.end() }
-        return try await arrival.install(received, newPassword: password, cost: cost)
+        let session: Session
+        do throws(TresorError) {
+            session = try await arrival.install(received, newPassword: password, cost: cost)
+        } catch {
+            if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
+            guard error != .altered else { throw servicesDiffer }
+            throw failureOfHome(error)
+        }
+        try noteStore()
+        return session
+    }
+
+    /// The new password: the given one, or one that is typed now that the name of the identity is known.
+    private func password(
+        _ given: consuming SecretBytes?, of received: ReceivedIdentity
+    ) throws(CommandFailure) -> Password {
+        if let given { return try PasswordSource.prepared(given) }
+        let name = DisplayText.name(received.chain.handle.bytes)
+        return try PasswordSource.prepared(
+            try workplace.invocation.passwords.new(
+                for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
     }
 
     /// Puts the offer of this machine into the mailbox of the typed code.
@@ -57,8 +75,8 @@ struct RecoveryFromDevice {
             guard error == .notFound else { throw failure(of: error) }
             throw CommandFailure(
                 of: error,
-                "no machine waits under this code: it is mistyped, its ten minutes are over, or the other machine uses "
-                    + "another store")
+                "no machine waits under this code: it is mistyped, its ten minutes are over, the other machine uses "
+                    + "another store, or the clock of one machine is wrong")
         }
     }
 
@@ -99,14 +117,33 @@ struct RecoveryFromDevice {
             CommandFailure(of: error, "the other machine has not answered within ten minutes, and nothing was written")
         case .notFound:
             CommandFailure(of: error, "the other machine has ended this, and nothing was written; begin again there")
-        case .unverified, .altered:
+        case .altered:
             CommandFailure(
-                of: .unverified,
+                of: error,
+                "what the store shows in the place of the other machine's words does not read: somebody may be between "
+                    + "the two machines; nothing was written")
+        case .unsupported:
+            CommandFailure(
+                of: error, "a newer release runs on the other machine: install it here too; nothing was written")
+        case .unverified:
+            CommandFailure(
+                of: error,
                 "another machine has typed this code, or somebody is between the two machines: nothing was written. End it "
                     + "on the other machine, and begin again")
-        case .usage(.identityExists):
-            .usage("this home knows people or tresors already: --from-device is for an empty home")
-        default: CommandFailure(error)
+        default: failureOfHome(error)
         }
+    }
+
+    /// What this home refuses, which says nothing about the other machine.
+    private func failureOfHome(_ error: TresorError) -> CommandFailure {
+        guard error == .usage(.identityExists) else { return CommandFailure(error) }
+        return .usage("this home knows people or tresors already: --from-device is for an empty home")
+    }
+
+    private var servicesDiffer: CommandFailure {
+        CommandFailure(
+            of: .altered,
+            "this home has met another service at an address than the other machine, or its note of services is damaged: "
+                + "somebody may be between a machine and the service; there is no identity here")
     }
 }

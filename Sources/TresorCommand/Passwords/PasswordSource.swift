@@ -63,6 +63,13 @@ struct PasswordSource: Sendable {
         }
     }
 
+    /// A new password from its own options, for a command that asks other things first; `nil` for one that will be typed.
+    func newGiven(from options: NewPasswordOptions) throws(CommandFailure) -> SecretBytes? {
+        guard let content = try given(options, isFirst: false) else { return nil }
+        try Self.checkStrength(content)
+        return content
+    }
+
     /// Opens an unfinished identity with the password it was begun with. Asks as ``unlock(prompt:device:open:)`` does.
     func again<Opened: ~Copyable>(
         prompt: String, from options: NewPasswordOptions, open: (borrowing SecretBytes) async throws -> Opened

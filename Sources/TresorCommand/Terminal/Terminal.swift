@@ -58,10 +58,20 @@ final class Terminal: Sendable {
     /// if the answer is neither `yes` nor `no`.
     ///
     /// - Parameter question: lower case, without the instruction to type yes.
-    func confirms(_ question: String) throws(CommandFailure) -> Bool {
+    func confirms(_ question: String) throws(CommandFailure) -> Bool { try confirms(question, until: nil) ?? false }
+
+    /// Asks a question, as ``confirms(_:)`` does, that waits no longer than something lasts.
+    ///
+    /// - Parameter last: the last second in which an answer counts, by the clock of the run; `nil` for no end.
+    /// - Returns: `nil` when the time is over.
+    func confirms(_ question: String, until last: UInt64?) throws(CommandFailure) -> Bool? {
         tcflush(descriptor, TCIFLUSH)
         try show("\(question) type yes: ")
         for attempt in 1...3 {
+            guard hasInput(until: last) else {
+                try show("\n")
+                return nil
+            }
             let typed = try line().filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
             if typed.elementsEqual("yes".utf8) { return true }
             guard attempt < 3, !typed.isEmpty, !typed.elementsEqual("no".utf8) else { break }
@@ -69,6 +79,22 @@ final class Terminal: Sendable {
             try show("please type yes or no: ")
         }
         return false
+    }
+
+    /// Waits until there is something to read; `false` when the time is over first.
+    private func hasInput(until last: UInt64?) -> Bool {
+        guard let last else { return true }
+        let clock = Surroundings.current.now
+        while true {
+            let now = clock()
+            guard now <= last else { return false }
+            // The clock may be set while the question stands.
+            let patience = min(last - now + 1, 10) * 1000
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&entry, 1, Int32(clamping: patience))
+            // A failure shows itself when the line is read.
+            if ready > 0 || (ready < 0 && errno != EINTR) { return true }
+        }
     }
 
     /// Asks for a name.

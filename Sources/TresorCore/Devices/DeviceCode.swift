@@ -89,7 +89,7 @@ package struct DeviceCode: ~Copyable, Sendable {
     }
 }
 
-/// The key that a code yields. It tags the offer and the answer, and names their mailbox (SPEC §8.6).
+/// The key that a code yields. It tags the offer, the answer and the receipt, and names their mailbox (SPEC §8.6).
 package struct DeviceKey: ~Copyable, Sendable {
     private let key: SecretKey<DeviceCodeUse>
 
@@ -104,6 +104,23 @@ package struct DeviceKey: ~Copyable, Sendable {
     /// The tag of an offer, over the bytes before it.
     func tag(ofOffer fields: [UInt8]) throws(TresorError) -> Hash256 {
         try key.deriveDigest(.deviceTag, context: fields.span)
+    }
+
+    /// The number of an offer, which both machines show: 20 digits in four groups.
+    func number(ofOffer bytes: [UInt8]) throws(TresorError) -> String {
+        let digest = try key.deriveDigest(.deviceNumber, context: bytes.span).bytes
+        let groups = (0..<4).map { group in
+            let value = digest[(group * 8)..<(group * 8 + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            let digits = String(value % 100_000)
+            return String(repeating: "0", count: 5 - digits.count) + digits
+        }
+        return groups.joined(separator: " ")
+    }
+
+    /// The receipt of the machine that has taken an answer to an offer, 32 bytes.
+    package func receipt(of answer: [UInt8], to offer: [UInt8]) throws(TresorError) -> Hash256 {
+        let context = offer + answer
+        return try key.deriveDigest(.deviceReceipt, context: context.span)
     }
 
     /// The tag of an answer to an offer, over the offer and the bytes before the tag.

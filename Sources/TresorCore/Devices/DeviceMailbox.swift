@@ -14,12 +14,15 @@ package struct DeviceMailbox: Hashable, Sendable {
         case offer([UInt8])
         /// An offer and the answer to it.
         case answer([UInt8], to: [UInt8])
+        /// The receipt of the new machine, 32 bytes, in the place of both.
+        case receipt(Hash256)
 
         fileprivate var code: UInt8 {
             switch self {
             case .none: 0
             case .offer: 1
             case .answer: 2
+            case .receipt: 3
             }
         }
     }
@@ -53,6 +56,7 @@ package struct DeviceMailbox: Hashable, Sendable {
             let offer = try decoder.raw(DeviceOffer.byteCount)
             let bounds = DeviceAnswer.minimumByteCount...DeviceAnswer.maximumByteCount
             letters = .answer(try decoder.vector32(bounds), to: offer)
+        case 3: letters = .receipt(try decoder.digest())
         default: throw .altered
         }
         try decoder.end()
@@ -69,6 +73,7 @@ package struct DeviceMailbox: Hashable, Sendable {
         case .answer(let answer, let offer):
             encoder.raw(offer)
             encoder.vector32(answer)
+        case .receipt(let receipt): encoder.digest(receipt)
         }
         return encoder.bytes
     }
@@ -87,6 +92,7 @@ package struct DeviceMailbox: Hashable, Sendable {
         switch letters {
         case .none: DeviceMailbox(until: until, .offer(offer))
         case .offer(let present), .answer(_, to: let present): present == offer ? self : nil
+        case .receipt: nil
         }
     }
 }

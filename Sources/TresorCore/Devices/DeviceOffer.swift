@@ -7,8 +7,9 @@ package import TresorCrypto
 package struct DeviceOffer: Hashable, Sendable {
     /// The size in bytes: 1266.
     package static let byteCount = 10 + XWing.publicKeyByteCount + 8 + Hash256.byteCount
-    /// The greatest difference of the two machines' clocks, in seconds.
-    package static let clockWindow: UInt64 = 300
+    /// The greatest difference of the clocks of the two machines and of a service, in seconds: that which a service
+    /// tolerates in a session (SPEC §18.3).
+    package static let clockWindow: UInt64 = 900
 
     /// The X-Wing key of the new machine, made for this offer.
     package let kemKey: XWing.PublicKey
@@ -16,6 +17,8 @@ package struct DeviceOffer: Hashable, Sendable {
     package let until: UInt64
     /// The whole offer with its tag.
     package let bytes: [UInt8]
+    /// The number that both machines show, such as `40711 93018 22745 60193`: it is that of this offer alone.
+    package let number: String
 
     /// Makes an offer.
     package init(of kemKey: XWing.PublicKey, until: UInt64, under key: borrowing DeviceKey) throws(TresorError) {
@@ -27,6 +30,7 @@ package struct DeviceOffer: Hashable, Sendable {
         self.kemKey = kemKey
         self.until = until
         bytes = fields + (try key.tag(ofOffer: fields)).bytes
+        number = try key.number(ofOffer: bytes)
     }
 
     /// Reads an offer. Its tag is compared before a field is read, in constant time.
@@ -44,6 +48,7 @@ package struct DeviceOffer: Hashable, Sendable {
         until = try decoder.time()
         try decoder.end()
         self.bytes = bytes
+        number = try key.number(ofOffer: bytes)
     }
 
     /// Whether its time is not over, and is no longer than a code is good. The clocks may differ by ``clockWindow``.

@@ -40,6 +40,18 @@ package struct KnownServices: Hashable, Sendable {
         set { services[audience] = newValue }
     }
 
+    /// The services of both homes of one person.
+    ///
+    /// - Throws: ``TresorError/altered`` where the homes have met different services at one address.
+    package func joined(with others: KnownServices) throws(TresorError) -> KnownServices {
+        var all = self
+        for (audience, server) in others.services {
+            guard services[audience] ?? server == server else { throw .altered }
+            all.services[audience] = server
+        }
+        return all
+    }
+
     private static func read(from home: any Home) throws(TresorError) -> KnownServices {
         try home.read(.knownServices).map { (bytes) throws(TresorError) in try KnownServices(bytes) } ?? KnownServices()
     }

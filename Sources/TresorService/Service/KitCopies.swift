@@ -25,14 +25,16 @@
             return try await context.change(for: caller, erasing: true) { (transaction) throws(TresorError) in
                 let (locator, user) = (SQLValue.digest(request.locator), SQLValue.digest(caller.user.digest))
                 let found = try transaction.rows(of: [
-                    Account.holding(caller.user),
-                    SQL("SELECT count(*) FROM kit_copies WHERE account = $1 AND locator <> $2", [user, locator]),
-                    Account.open(caller.user),
+                    Account.holding(caller.user), Account.open(caller.user),
                 ])
                 // It may have been closed after the request was authenticated.
-                guard !found[2].isEmpty else { throw .noAccess }
+                guard !found[1].isEmpty else { throw .noAccess }
+                // What makes room is dropped before the rest is counted.
                 try mailboxes.dropOthers(for: request, of: caller, in: transaction)
-                guard let count = found[1].first, try count.number(0) < greatest else { throw .failed(.full) }
+                let counts = try transaction.rows(of: [
+                    SQL("SELECT count(*) FROM kit_copies WHERE account = $1 AND locator <> $2", [user, locator])
+                ])
+                guard let count = counts[0].first, try count.number(0) < greatest else { throw .failed(.full) }
                 let changed = try transaction.run([
                     SQL(
                         """

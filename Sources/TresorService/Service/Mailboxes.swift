@@ -12,8 +12,16 @@
         private static let magic = SQLValue.bytes(Magic.deviceMailbox.bytes)
 
         /// Puts an offer into an open mailbox. The first one stands; the same one again changes nothing.
+        ///
+        /// A stranger begins no change where no mailbox is: that is read first.
         func put(_ request: PutOfferRequest) async throws(TresorError) -> PutOfferAnswer {
             let now = context.now
+            let seen = try await context.engine.read(
+                SQL("SELECT copy FROM kit_copies WHERE locator = $1", [.digest(request.locator)]))
+            guard let copy = try seen.first?.bytes(0), let present = try? DeviceMailbox(copy), !present.isOver(at: now)
+            else { return PutOfferAnswer(nil) }
+            guard let changed = present.taking(request.offer) else { return PutOfferAnswer(.conflict) }
+            guard changed != present else { return PutOfferAnswer(.done) }
             return try await context.engine.write { (transaction) throws(TresorError) in
                 let found = try transaction.rows(of: [
                     SQL("SELECT copy FROM kit_copies WHERE locator = $1", [.digest(request.locator)])
@@ -39,7 +47,7 @@
             return mailbox.isOver(at: context.now)
         }
 
-        /// Judges what a person puts: a mailbox reads, and is open no longer than a code is good.
+        /// Judges what a person puts: a mailbox reads, and is open no longer than a code is good by a clock that differs.
         ///
         /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
         func check(_ copy: [UInt8]) throws(TresorError) {
@@ -65,12 +73,21 @@
         func sweep() async throws(TresorError) {
             let now = context.now
             let last = bigEndianBytes(now - min(now, DeviceOffer.clockWindow))
-            _ = try await context.engine.write([
-                // Behind magic, version and suite stands the time, whose bytes are in the order of numbers.
+            // Behind magic, version and suite stands the time, whose bytes are in the order of numbers.
+            let parameters = [Self.magic, SQLValue.bytes(last)]
+            // Erasing takes time, also where there is nothing to erase.
+            let found = try await context.engine.read(
                 SQL(
-                    "DELETE FROM kit_copies WHERE substr(copy, 1, 8) = $1 AND substr(copy, 11, 8) < $2",
-                    [Self.magic, .bytes(last)])
-            ])
+                    "SELECT locator FROM kit_copies WHERE substr(copy, 1, 8) = $1 AND substr(copy, 11, 8) < $2 LIMIT 1",
+                    parameters))
+            guard !found.isEmpty else { return }
+            try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
+                _ = try transaction.run([
+                    SQL(
+                        "DELETE FROM kit_copies WHERE substr(copy, 1, 8) = $1 AND substr(copy, 11, 8) < $2",
+                        parameters)
+                ])
+            }
         }
     }
 #endif

@@ -63,6 +63,27 @@ struct TerminalTests {
         #expect(try answer.get() == expected)
     }
 
+    @Test("A question with an end is not asked for longer")
+    func overdueQuestion() throws {
+        let (late, screen, _) = try converse([]) { terminal in
+            var surroundings = Surroundings()
+            surroundings.now = { 11 }
+            return try Surroundings.$current.withValue(surroundings) {
+                try terminal.confirms("give it?", until: 10)
+            }
+        }
+        #expect(try late.get() == nil)
+        #expect(screen.contains("give it? type yes: "))
+        let (timely, _, _) = try converse([("give it\\? type yes: $", "yes")]) { terminal in
+            var surroundings = Surroundings()
+            surroundings.now = { 10 }
+            return try Surroundings.$current.withValue(surroundings) {
+                try terminal.confirms("give it?", until: 10)
+            }
+        }
+        #expect(try timely.get() == true)
+    }
+
     @Test("A new password is typed twice; short and different ones are asked for again, three times")
     func newPassword() throws {
         let dialogue = [

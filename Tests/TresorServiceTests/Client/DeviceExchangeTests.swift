@@ -31,14 +31,28 @@
             let received = try await arrival.answer()
             let secret = try Password("the password of the desk")
             let session = try await arrival.install(received, newPassword: secret, cost: .floor)
-            await arrival.acknowledge(as: session)
-            let isTaken = try await handover.isTaken()
-            #expect(isTaken)
+            await arrival.acknowledge(received, as: session)
+            let ending = try await handover.ending()
+            #expect(ending == .taken)
             await handover.close()
             #expect(try await stage.escrow().copies == copies)
             #expect(try await session.allTresors().count == 1)
             #expect(try await anna.allTresors().count == 1)
             #expect(try home.read(.knownServices) == anna.client.home.read(.knownServices))
+        }
+
+        @Test func A161_anotherMachineOfThePersonEndsAnExchangeWithoutAReceipt() async throws {
+            let stage = ServiceStage(try await Bench())
+            let anna = try await stage.person("anna")
+            let handover = try await DeviceHandover.open(anna)
+            _ = try await arrive(stage, handover, MemoryHome())
+            try await handover.answer(try await handover.offer())
+            // A person has one mailbox: a home that opens another one takes the first away.
+            let other = DeviceMailbox(until: handover.until)
+            try await anna.client.store.putKitCopy(other.bytes, locator: .zero)
+            let ending = try await handover.ending()
+            #expect(ending == .gone)
+            await handover.close()
         }
 
         @Test func A161_anotherMachineIsRefusedByTheService() async throws {

@@ -11,6 +11,8 @@
         private let engine: any SQLEngine
         private let transactions = Atomic(0)
         private let statements = Atomic(0)
+        private let writes = Atomic(0)
+        private let erasures = Atomic(0)
 
         init(_ engine: any SQLEngine) { self.engine = engine }
 
@@ -18,12 +20,17 @@
         var count: Int { transactions.load(ordering: .relaxed) }
         /// The number of statements that read-only transactions have run.
         var statementCount: Int { statements.load(ordering: .relaxed) }
+        /// The number of transactions that write, and of those that erase.
+        var writeCount: Int { writes.load(ordering: .relaxed) }
+        var erasureCount: Int { erasures.load(ordering: .relaxed) }
         var dialect: SQLDialect { engine.dialect }
 
         func write<Value: Sendable>(
             erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
             transactions.add(1, ordering: .relaxed)
+            writes.add(1, ordering: .relaxed)
+            if erasing { erasures.add(1, ordering: .relaxed) }
             return try await engine.write(erasing: erasing, body)
         }
 

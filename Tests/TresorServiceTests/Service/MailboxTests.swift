@@ -44,6 +44,39 @@
             #expect(try await copy(anna.user.digest, anna) == [1])
         }
 
+        @Test func A161_aStrangerBeginsNoChangeWhereNoMailboxIs() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let engine = CountingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            let call = ServiceCall(
+                operation: .putOffer, body: PutOfferRequest(locator: anna.user.digest, offer: Self.offer(1)).bytes,
+                authorization: nil, source: [127, 0, 0, 1])
+            #expect(try PutOfferAnswer(await service.answer(call).body).outcome == nil)
+            #expect(engine.writeCount == 0)
+            _ = try await open(anna)
+            #expect(try PutOfferAnswer(await service.answer(call).body).outcome == .done)
+            #expect(engine.writeCount == 1)
+            #expect(try PutOfferAnswer(await service.answer(call).body).outcome == .done)
+            #expect(engine.writeCount == 1)
+            service.shutDown()
+        }
+
+        @Test func anEndedMailboxIsErased() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let engine = CountingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            try await service.sweep()
+            let usual = engine.erasureCount
+            let mailbox = try await open(anna)
+            bench.clock.now = mailbox.until + 901
+            try await service.sweep()
+            #expect(engine.erasureCount == 2 * usual + 1)
+            #expect(try await bench.rows()[8].isEmpty)
+            service.shutDown()
+        }
+
         @Test func A161_theFirstOfferStandsAtTheService() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
@@ -82,17 +115,39 @@
             #expect(try await copy(kit, anna) == [1])
         }
 
+        @Test func aMailboxMakesRoomForTheNext() async throws {
+            let bench = try await Bench(quotas: { $0.kitCopies = 2 })
+            let anna = try await bench.person("anna")
+            let kit = Hash256([UInt8](repeating: 4, count: 32)) ?? .zero
+            _ = try await anna.ask(PutKitCopyRequest(locator: kit, copy: [1]))
+            _ = try await open(anna)
+            let second = try await open(anna, at: .zero)
+            #expect(try await copy(.zero, anna) == second.bytes)
+            #expect(try await bench.rows()[8].count == 2)
+        }
+
+        @Test func A161_aMailboxIsTakenAtADifferenceOfClocks() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let fast = DeviceMailbox(until: bench.clock.now + 1500)
+            _ = try await anna.ask(PutKitCopyRequest(locator: anna.user.digest, copy: fast.bytes))
+            #expect(try await put(1, at: anna.user.digest, bench) == .done)
+            let slow = DeviceMailbox(until: bench.clock.now - 300)
+            _ = try await anna.ask(PutKitCopyRequest(locator: anna.user.digest, copy: slow.bytes))
+            #expect(try await put(1, at: anna.user.digest, bench) == .done)
+        }
+
         @Test func A161_aMailboxEndsWithItsCode() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
             let locator = anna.user.digest
-            let tooLong = DeviceMailbox(until: bench.clock.now + 901)
+            let tooLong = DeviceMailbox(until: bench.clock.now + 1501)
             #expect(
                 try await anna.reply(PutKitCopyRequest(locator: locator, copy: tooLong.bytes)) == .refused(.altered))
             let damaged = DeviceMailbox(until: bench.clock.now).bytes + [0]
             #expect(try await anna.reply(PutKitCopyRequest(locator: locator, copy: damaged)) == .refused(.altered))
             let mailbox = try await open(anna)
-            bench.clock.now = mailbox.until + 300
+            bench.clock.now = mailbox.until + 900
             #expect(try await copy(locator, anna) == mailbox.bytes)
             try await bench.service.sweep()
             #expect(try await bench.rows()[8].count == 1)

@@ -43,6 +43,13 @@ struct DeviceExchange {
         Client(home: home, store: StageStores.seen(evil), named: name, clock: { [clock = world.clock] in clock.now })
     }
 
+    /// A session of anna whose calls go through another store.
+    func anna(over store: any Store) -> Session {
+        let client = Client(
+            home: anna.client.home, store: store, clock: { [clock = world.clock] in clock.now })
+        return Session(client: client, identity: anna.identity)
+    }
+
     /// What lies in the mailbox.
     func mailbox(_ handover: DeviceHandover) async throws -> DeviceMailbox? {
         try await evil.truth.kitCopy(locator: handover.locator).map { try DeviceMailbox($0) }

@@ -59,7 +59,8 @@ import TresorCrypto
         let kem = try XWing.publicKey(seed: try SecretKey<KEMUse>())
         let now = scene.world.clock.now
         let limits: [(until: UInt64, isTimely: Bool)] = [
-            (now - 301, false), (now - 300, true), (now + 900, true), (now + 901, false), (Format.latestTime, false),
+            (now - 901, false), (now - 900, true), (now + 1500, true), (now + 1501, false),
+            (Format.latestTime, false),
         ]
         for limit in limits {
             let offer = try DeviceOffer(of: kem, until: limit.until, under: key)
@@ -78,6 +79,53 @@ import TresorCrypto
         try await handover.answer(try await handover.offer())
         #expect(await failure { _ = try await scene.arrive(handover, at: second) } == .unverified)
         #expect(try await first.answer().chain == scene.anna.chain)
+    }
+
+    @Test func A161_theNumbersDifferWhereTheStoreShowsAnotherOffer() async throws {
+        let handover = try await scene.open()
+        let first = try await scene.arrive(handover)
+        #expect(try await handover.offer().number == first.number)
+        // Somebody has seen the code. The store shows their offer to the giving machine alone.
+        let key = try DeviceCode(typed: handover.code).key()
+        let kem = try XWing.publicKey(seed: try SecretKey<KEMUse>())
+        let theirs = try DeviceOffer(of: kem, until: handover.until, under: key)
+        scene.show(.offer(theirs.bytes), of: handover)
+        let shown = try await handover.offer().number
+        #expect(shown == theirs.number)
+        #expect(shown != first.number)
+        #expect(shown.wholeMatch(of: #/[0-9]{5}( [0-9]{5}){3}/#) != nil)
+    }
+
+    @Test func A161_onlyTheReceiptSaysThatTheAnswerWasTaken() async throws {
+        let handover = try await scene.open()
+        let arrival = try await scene.arrive(handover)
+        let offer = try await handover.offer()
+        #expect(!handover.mayHaveGiven)
+        try await handover.answer(offer)
+        #expect(handover.mayHaveGiven)
+        // The store takes the mailbox away, or makes a receipt without the code.
+        scene.evil.showKitCopy { _ in nil }
+        #expect(try await handover.ending() == .gone)
+        let foreign = try DeviceCode().key()
+        guard case .answer(let answer, to: _)? = try await scene.mailbox(handover)?.letters else {
+            Issue.record("there is no answer")
+            return
+        }
+        let own = try DeviceCode(typed: handover.code).key()
+        let receipts = [
+            Hash256.zero, try foreign.receipt(of: answer, to: offer.bytes),
+            try own.receipt(of: flipped(answer, 80), to: offer.bytes),
+        ]
+        for receipt in receipts {
+            scene.show(.receipt(receipt), of: handover)
+            #expect(await failure { _ = try await handover.ending() } == .unverified)
+            #expect(await failure { _ = try await arrival.answer() } == .unverified)
+        }
+        scene.show(.receipt(try own.receipt(of: answer, to: offer.bytes)), of: handover)
+        #expect(try await handover.ending() == .taken)
+        // Without one, the end of the time says nothing.
+        scene.evil.behave()
+        #expect(try await handover.ending() == .late)
     }
 
     @Test func A161_anAnswerToAnotherOfferIsNotTaken() async throws {

@@ -20,7 +20,7 @@ import TresorCrypto
         #expect(received.chain == scene.anna.chain)
         let secret = try password("new machine")
         let session = try await arrival.install(received, newPassword: secret, cost: .floor)
-        await arrival.acknowledge(as: session)
+        await arrival.acknowledge(received, as: session)
         return session
     }
 
@@ -31,8 +31,9 @@ import TresorCrypto
         let kit = try scene.anna.client.identityFileBlocking().kitLocator
         let handover = try await scene.open()
         let session = try await complete(handover)
-        let isTaken = try await handover.isTaken()
-        #expect(isTaken)
+        let ending = try await handover.ending()
+        #expect(ending == .taken)
+        #expect(scene.home.read(.cleanupJournal) == nil)
         await handover.close()
         #expect(session.user == scene.anna.user)
         for object in DeviceBelongings.kinds {
@@ -90,7 +91,8 @@ import TresorCrypto
         let offer = try await handover.offer()
         #expect(await failure { _ = try await arrival.answer() } == .waiting)
         #expect(await failure { try await handover.answer(offer) } == .waiting)
-        #expect(try await scene.mailbox(handover)?.letters == .offer(offer.bytes))
+        #expect(!handover.mayHaveGiven)
+        #expect(try await scene.mailbox(handover) == nil)
         await handover.close()
         let late = try await scene.open()
         #expect(await failure { _ = try await late.offer() } == .waiting)
@@ -150,8 +152,11 @@ import TresorCrypto
         let kim = try await scene.world.quick("kim")
         try scene.world.introduce(scene.anna, kim)
         let before = scene.home.contents
+        // It is refused before anybody types a code or gives an answer.
+        #expect(error { try DeviceArrival.checkEmpty(scene.client(scene.home)) } == .usage(.identityExists))
         #expect(await failure { _ = try await complete(handover) } == .usage(.identityExists))
         #expect(scene.home.contents == before)
+        #expect(try await scene.mailbox(handover)?.letters == DeviceMailbox.Letters.none)
     }
 
     @Test func aWriteThatFailsLeavesNoIdentityAndMayBeRepeated() async throws {
@@ -162,7 +167,8 @@ import TresorCrypto
         try await handover.answer(try await handover.offer())
         let received = try await arrival.answer()
         let secret = try password("new machine")
-        for room in 0..<2 {
+        // The mark of the installation stays once it is written; the pins and the identity follow.
+        for room in [0, 1, 1] {
             scene.home.fill(after: room)
             let refusal = await failure {
                 _ = try await arrival.install(received, newPassword: secret, cost: .floor)
@@ -173,6 +179,116 @@ import TresorCrypto
         scene.home.fill(after: nil)
         _ = try await arrival.install(received, newPassword: secret, cost: .floor)
         #expect(scene.home.read(.pins) == scene.anna.home[.pins])
+    }
+
+    @Test func anInterruptedInstallationMayBeRepeatedWithWhatIsNewer() async throws {
+        let bert = try await scene.world.quick("bert")
+        try scene.world.introduce(scene.anna, bert)
+        _ = try await scene.anna.tresors.create(Name(typed: "plan"))
+        let first = try await scene.open()
+        let arrival = try await scene.arrive(first)
+        try await first.answer(try await first.offer())
+        let received = try await arrival.answer()
+        let secret = try password("new machine")
+        scene.home.fill(after: 3)
+        #expect(
+            await failure { _ = try await arrival.install(received, newPassword: secret, cost: .floor) }
+                == .failed(.full))
+        scene.home.fill(after: nil)
+        #expect(scene.home.read(.pins) != nil)
+        await first.close()
+        // The giving machine knows more by now, and has lost its marks.
+        let kim = try await scene.world.quick("kim")
+        try scene.world.introduce(scene.anna, kim)
+        try scene.anna.client.home.delete(.marks)
+        let second = try await scene.open()
+        let session = try await complete(second)
+        #expect(session.user == scene.anna.user)
+        for object in DeviceBelongings.kinds {
+            #expect(scene.home.read(object) == scene.anna.home[object], "\(object)")
+        }
+    }
+
+    @Test func aKilledInstallationIsClearedByTheNextCommand() async throws {
+        let handover = try await scene.open()
+        let arrival = try await scene.arrive(handover)
+        try await handover.answer(try await handover.offer())
+        let received = try await arrival.answer()
+        let secret = try password("new machine")
+        let session = try await arrival.install(received, newPassword: secret, cost: .floor)
+        // Nobody acknowledges.
+        try await session.client.cleanup.finish()
+        #expect(try await scene.mailbox(handover) == nil)
+        #expect(scene.home.read(.cleanupJournal) == nil)
+        let ending = try await handover.ending()
+        #expect(ending == .gone)
+        #expect(handover.mayHaveGiven)
+    }
+
+    @Test func theServicesOfBothHomesAreKnown() async throws {
+        let (here, there, both) = (try anyDigest(), try anyDigest(), try anyDigest())
+        let (one, other) = (try anyDigest(), try anyDigest())
+        try KnownServices.meet(one, at: here, in: scene.home)
+        try KnownServices.meet(one, at: both, in: scene.home)
+        let annas = scene.anna.client.home
+        try KnownServices.meet(one, at: there, in: annas)
+        try KnownServices.meet(other, at: both, in: annas)
+        let handover = try await scene.open()
+        let before = scene.home.contents
+        #expect(await failure { _ = try await complete(handover) } == .altered)
+        #expect(scene.home.contents == before)
+        await handover.close()
+        try KnownServices.forget(both, in: scene.home)
+        _ = try await complete(try await scene.open())
+        for (audience, server) in [(here, one), (there, one), (both, other)] {
+            #expect(try KnownServices.server(at: audience, in: scene.home) == server)
+        }
+    }
+
+    @Test func aStoreOutOfReachIsAskedAgain() async throws {
+        let store = MailboxStore(scene.evil)
+        let handover = try await scene.open(scene.anna(over: store))
+        _ = try await scene.arrive(handover)
+        store.fail(2)
+        let offer = try await handover.offer()
+        try await handover.answer(offer)
+        store.fail(2)
+        #expect(try await handover.ending() == .late)
+        #expect(store.failuresLeft == 0)
+        await handover.close()
+        // The machine that waits for an answer looks again too.
+        let second = try await scene.open()
+        let client = scene.anna(over: store).client
+        let code = try DeviceCode(typed: second.code)
+        let new = Client(home: MemoryHome(), store: store, clock: client.clock)
+        let arrival = try await DeviceArrival.begin(new, code: code, waiting: scene.wait)
+        try await second.answer(try await second.offer())
+        store.fail(2)
+        let received = try await arrival.answer()
+        #expect(received.chain == scene.anna.chain)
+    }
+
+    @Test func anOfferComesTooLateForAMailboxThatIsGone() async throws {
+        let handover = try await scene.open()
+        let store = MailboxStore(scene.evil)
+        store.beforeReplacing { [evil = scene.evil, locator = handover.locator] in
+            try? await evil.truth.deleteKitCopy(locator: locator)
+        }
+        let code = try DeviceCode(typed: handover.code)
+        let client = Client(home: scene.home, store: store, clock: scene.anna.client.clock)
+        #expect(await failure { _ = try await DeviceArrival.begin(client, code: code) } == .notFound)
+        #expect(try await scene.mailbox(handover) == nil)
+    }
+
+    @Test func clocksMayDifferByAQuarterOfAnHour() async throws {
+        let handover = try await scene.open()
+        let code = try DeviceCode(typed: handover.code)
+        let now = scene.world.clock.now
+        let slow = Client(home: scene.home, store: StageStores.seen(scene.evil), clock: { now - 900 })
+        _ = try await DeviceArrival.begin(slow, code: code)
+        _ = try await handover.offer()
+        let late = Client(home: MemoryHome(), store: StageStores.seen(scene.evil), clock: { now + 1501 })
+        #expect(await failure { _ = try await DeviceArrival.begin(late, code: code) } == .notFound)
     }
 
     @Test func aStoreThatKeepsNothingIsNoticed() async throws {

@@ -45,6 +45,7 @@ import TresorCrypto
         let mailboxes = [
             DeviceMailbox(until: 5), DeviceMailbox(until: 5, .offer(offer)),
             DeviceMailbox(until: Format.latestTime, .answer(answer, to: offer)),
+            DeviceMailbox(until: 5, .receipt(.zero)),
         ]
         for mailbox in mailboxes {
             let bytes = mailbox.bytes

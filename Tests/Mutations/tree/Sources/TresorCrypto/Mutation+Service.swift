@@ -146,4 +146,10 @@ extension Mutation {
     package static let linePlaces = Mutation(rawValue: "linePlaces")
     /// That a recent session is open where its entry is written.
     package static let openSession = Mutation(rawValue: "openSession")
+    /// That a mailbox is open no longer than its code is good.
+    package static let mailboxTime = Mutation(rawValue: "mailboxTime")
+    /// That a mailbox whose time is over is not there.
+    package static let endedMailbox = Mutation(rawValue: "endedMailbox")
+    /// That a person has one mailbox.
+    package static let oneMailbox = Mutation(rawValue: "oneMailbox")
 }

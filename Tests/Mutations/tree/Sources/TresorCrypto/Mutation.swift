@@ -310,4 +310,6 @@ extension Mutation {
     package static let ownComparison = Mutation(rawValue: "ownComparison")
     /// The head that another device verified.
     package static let toldHead = Mutation(rawValue: "toldHead")
+    /// That a receipt is that of the answer.
+    package static let deviceReceipt = Mutation(rawValue: "deviceReceipt")
 }

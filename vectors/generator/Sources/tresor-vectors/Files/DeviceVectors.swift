@@ -66,6 +66,19 @@ struct DeviceVectors: TestWriter {
         let fields: Bytes
         var tag: Bytes { derive(DeviceVectors.key(code), "tresor/v1/device-tag", fields) }
         var bytes: Bytes { fields + tag }
+        /// Four groups of five digits.
+        var number: Bytes {
+            let digest = derive(DeviceVectors.key(code), "tresor/v1/device-number", bytes)
+            let groups = (0..<4).map { group in
+                let value = digest[(group * 8)..<(group * 8 + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+                return String(String(value % 100_000 + 100_000).dropFirst())
+            }
+            return ascii(groups.joined(separator: " "))
+        }
+
+        func receipt(of answer: Bytes) -> Bytes {
+            derive(DeviceVectors.key(code), "tresor/v1/device-receipt", bytes + answer)
+        }
 
         init(code: Bytes, seed: Bytes, until: UInt64 = 1_767_226_200, kemKey: Bytes? = nil, magic: String = "tresord1")
         {
@@ -82,7 +95,9 @@ struct DeviceVectors: TestWriter {
         let offer = Offer(code: code, seed: seed)
         let base = valid(
             "an offer", in: ["code": code, "offer": offer.bytes], mid: ["K": Self.key(code), "tag": offer.tag],
-            out: ["kem key": kemPublicKey(seed: seed), "until": u64(1_767_226_200)])
+            out: [
+                "kem key": kemPublicKey(seed: seed), "until": u64(1_767_226_200), "number": offer.number,
+            ])
         func refuse(_ comment: String, _ flag: String, _ error: String, _ offer: Bytes) {
             invalid(comment, flag, error, base: base, in: ["offer": offer])
         }
@@ -172,9 +187,10 @@ struct DeviceVectors: TestWriter {
         func input(_ answer: Answer) -> Values {
             ["code": code, "offer": offer.bytes, "seed": seed, "answer": answer.bytes]
         }
-        func output(_ file: Bytes, store: Bytes, _ objects: [Bytes]) -> Values {
+        func output(_ answer: Answer, _ file: Bytes, store: Bytes, _ objects: [Bytes]) -> Values {
             let values: Values = [
                 "user": person.user, "generation": u32(person.generation), "file": file, "store": store,
+                "receipt": offer.receipt(of: answer.bytes),
             ]
             return values.with("objects", objects)
         }
@@ -183,17 +199,18 @@ struct DeviceVectors: TestWriter {
             mid: [
                 "K": Self.key(code), "info": made.info, "plaintext": made.plaintext, "enc": made.wrapping.enc,
                 "ct": made.wrapping.ciphertext,
-            ], out: output(file, store: store, objects))
+            ], out: output(made, file, store: store, objects))
         let nothing = answer(person, store: []) { $0.objects = [[], [], [], [], []] }
         valid(
             "of a home that knows nothing, without a store's name", ["EdgeCase"], in: input(nothing),
-            out: output(file, store: [], [[], [], [], [], []]))
+            out: output(nothing, file, store: [], [[], [], [], [], []]))
         var password = IdentityFileWriter(person, draw)
         password.slots = [password.passwordSlot("password of emil")]
         let without = password.bytes
+        let kitless = answer(person) { $0.file = without }
         valid(
-            "without a kit: the password's slot", ["EdgeCase"], in: input(answer(person) { $0.file = without }),
-            out: output(without, store: store, objects))
+            "without a kit: the password's slot", ["EdgeCase"], in: input(kitless),
+            out: output(kitless, without, store: store, objects))
         func refuse(_ comment: String, _ flag: String, _ error: String, _ answer: Bytes) {
             invalid(comment, flag, error, base: base, in: ["answer": answer])
         }
@@ -259,7 +276,10 @@ struct DeviceVectors: TestWriter {
         func refuse(_ comment: String, _ flag: String, _ error: String, _ object: Bytes) {
             invalid(comment, flag, error, base: base, in: ["object": object])
         }
-        refuse("another state", "LengthOverflow", "altered", mailbox([3]))
+        let receipt = draw()("receipt", 32)
+        _ = keep("with a receipt", [3] + receipt)
+        refuse("a receipt that is too short", "Truncated", "altered", mailbox([3] + Bytes(receipt.dropLast())))
+        refuse("another state", "LengthOverflow", "altered", mailbox([4]))
         refuse("an offer that is too short", "Truncated", "altered", mailbox([1] + Bytes(offer.dropLast())))
         refuse("an offer that is too long", "TrailingData", "altered", mailbox(join([1], offer, [0])))
         refuse(

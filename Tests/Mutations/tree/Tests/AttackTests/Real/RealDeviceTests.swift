@@ -65,6 +65,17 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A161_theStoresOwnReceiptIsBelieved() async throws {
+            let scene = try await Scene()
+            let handover = try await DeviceHandover.open(scene.anna)
+            _ = try await begin(scene, handover, at: MemoryHome())
+            try await handover.answer(try await handover.offer())
+            show(.receipt(.zero), handover, scene)
+            await RealAttackTests.expectReal(.unverified, without: .deviceReceipt) {
+                try await handover.ending() == .taken
+            }
+        }
+
         @Test func A161_aSecondOfferTakesThePlaceOfTheFirst() async throws {
             let scene = try await Scene()
             let handover = try await DeviceHandover.open(scene.anna)
