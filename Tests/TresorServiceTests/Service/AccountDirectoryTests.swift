@@ -7,6 +7,7 @@
     import TresorCrypto
     import TresorTesting
 
+    @testable import TresorServer
     @testable import TresorService
 
     /// The accounts and invitations that the person who runs a service sees and ends.
@@ -102,6 +103,40 @@
             await #expect(throws: TresorError.store(.full)) { try await service.directory.close(anna.user) }
             #expect(try await anna.ask(AccountRequest()).state == .active)
             #expect(try await device.ask(ServerShareRequest(device: share.id)).share.count == 32)
+        }
+
+        /// What stands in the file is done at the next start, whatever the database made of it.
+        @Test func A237_aClosingThatFailedLateIsNotCalledNothing() async throws {
+            let bench = try await Bench()
+            let directory = try TestDirectory()
+            let log = try RevokedLog.open(
+                at: directory["server.key.revoked"], of: bench.service.id, creating: true)
+            let engine = FailingEngine(bench.engine)
+            var settings = bench.settings
+            settings.revocations = log
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna")
+            func message(_ error: TresorError) -> String {
+                StoredService.failure(
+                    error, after: log, "closed nothing", "the account of anna may be closed",
+                    list: "tresor-server accounts"
+                ).message
+            }
+            let failure = TresorError.store(.inputOutput)
+            engine.fail(failure, count: 1)
+            await #expect(throws: failure) { try await service.directory.close(anna.user) }
+            #expect(message(failure).hasPrefix("closed nothing: the database failed"))
+            let changed = "closed nothing: it has changed in between; look at tresor-server accounts, and try again"
+            #expect(message(.noAccess) == changed)
+            engine.failEnds(failure, count: 1)
+            await #expect(throws: failure) { try await service.directory.close(anna.user) }
+            let late = "the account of anna may be closed, now or at the next start of the service: the database failed"
+            #expect(message(failure).hasPrefix(late) && message(failure).hasSuffix("accounts, and run it again"))
+            #expect(try await anna.ask(AccountRequest()).state == .active)
+            let next = try await bench.anotherService()
+            try await log.read { (page) throws(TresorError) in try await next.apply(page) }
+            #expect(try await next.directory.person(anna.user)?.state == .closed)
         }
 
         @Test func A237_aClosedAccountStaysClosedBehindABackup() async throws {
