@@ -140,7 +140,7 @@
                 }
             }
 
-            /// Whether libpq takes no value but plain ones.
+            /// True if libpq takes no value but plain ones.
             var isClosed: Bool {
                 switch self {
                 case .ports, .number, .word, .words: true

@@ -39,7 +39,7 @@
         private let turn = Mutex(())
         private let isWritten = Atomic(false)
 
-        /// Whether a record that this process wrote may stand there. The next start acts by it, whatever came of the
+        /// True if a record that this process wrote may stand there. The next start acts by it, whatever came of the
         /// transaction.
         var hasWritten: Bool { isWritten.load(ordering: .sequentiallyConsistent) }
 
@@ -136,7 +136,7 @@
             }
         }
 
-        /// Whether a record stands there.
+        /// Looks whether a record stands there.
         ///
         /// - Throws: the errors of ``read(_:)``.
         func contains(_ revocation: Revocation) async throws(TresorError) -> Bool {

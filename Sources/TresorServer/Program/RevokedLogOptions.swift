@@ -56,7 +56,7 @@
             /// A command beside it, whose operator may have left out an option of `run`.
             case another
 
-            /// Why a file cannot be opened or read, and what to do.
+            /// The reason why a file cannot be opened or read, and what to do.
             ///
             /// - Parameter isMade: whether a missing one is made.
             func words(for error: TresorError, isMade: Bool = false) -> String {

@@ -17,7 +17,7 @@
             }
         }
 
-        /// Whether the account of a user was closed.
+        /// True if the file closes the account of a user.
         func contains(_ user: UserID) -> Bool { users.withLock { $0.contains(user) } }
     }
 #endif

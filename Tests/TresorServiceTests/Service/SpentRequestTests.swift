@@ -136,7 +136,8 @@
                 }
                 let reply = await service.answer(call)
                 #expect(reply.status == status)
-                #expect(reply.cause == (status == 503 ? .damaged : nil))
+                let isDamaged = reply.cause == .damaged
+                #expect(isDamaged == (status == 503))
                 #expect(await service.answer(call).status == later)
                 engine.fail(nil)
             }
@@ -162,7 +163,7 @@
             // What was spent for nothing gives its place back, and may be spent again.
             spent.release(first)
             #expect(!spent.contains(first) && spent.contains(second))
-            try spent.spend(first, at: 2_001)
+            try spent.spend(first, at: 2_000)
             spent.release(try key(9, 9))
             #expect(throws: TresorError.store(.full)) { try spent.spend(try key(2, 2), at: 2_001) }
             // What nobody may send any more is forgotten.
