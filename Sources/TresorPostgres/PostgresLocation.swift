@@ -6,7 +6,7 @@
 
     /// Where a database is: a URL `postgresql://…` or a list of `keyword=value`, as libpq reads it.
     ///
-    /// libpq takes what is missing from its environment, such as `PGPASSFILE`. This is never printed.
+    /// libpq takes what is missing from its environment, such as `PGPASSFILE`. Messages name it by ``shown`` alone.
     package struct PostgresLocation: Sendable {
         let text: String
         /// Whether a password stands in it. Arguments of a process are readable for everybody on its machine, so a
@@ -15,6 +15,8 @@
         /// Whether each part is so plain that no message with it shows a badly written password. libpq and the server
         /// quote the names of hosts, roles and databases.
         package let isPlain: Bool
+        /// The ports that it names. A password of digits that was written badly is one.
+        private let ports: [String]
         /// Whether the server takes connections, for all that use this location.
         package let outage = PostgresOutage()
 
@@ -22,27 +24,33 @@
         package init?(_ text: String) {
             guard !Self.hasStrayMark(text), let options = PQconninfoParse(text, nil) else { return nil }
             defer { PQconninfoFree(options) }
-            var (hasPassword, isPlain) = (false, true)
+            var (hasPassword, isPlain, ports) = (false, true, [String]())
             var option = options
             while let keyword = option.pointee.keyword {
                 defer { option += 1 }
                 guard let value = option.pointee.val.map({ String(cString: $0) }) else { continue }
                 let form = Form(ofKeyword: String(cString: keyword))
                 if form == .secret { hasPassword = true }
+                if form == .ports { ports = value.split(separator: ",").map(String.init) }
                 let isPlainValue = form.contains(value)
-                if form == .word || form == .numbers, !isPlainValue { return nil }
+                if form.isClosed, !isPlainValue { return nil }
                 isPlain = isPlain && isPlainValue
             }
             self.text = text
             self.hasPassword = hasPassword
             self.isPlain = isPlain
+            self.ports = ports
         }
 
-        /// Whether a URL has an `@` elsewhere than once before its host. A password with an `@` or a `/` that was not
-        /// written with `%` leaves one, and libpq takes what stands beside it for a host, a port or a database.
+        /// Whether a URL has an `@` elsewhere than once before its host, or behind the `?` of its parameters. A password
+        /// with an `@` or a `/` that was not written with `%` leaves one, and libpq takes what stands beside it for a host, a
+        /// port or a database.
         private static func hasStrayMark(_ text: String) -> Bool {
             guard let scheme = text.firstRange(of: "://") else { return false }
-            let rest = text[scheme.upperBound...].utf8
+            let address = text[scheme.upperBound...].utf8
+            // Before the first slash a question mark may be one of a password.
+            let slash = address.firstIndex(of: UInt8(ascii: "/")) ?? address.endIndex
+            let rest = address[..<(address[slash...].firstIndex(of: UInt8(ascii: "?")) ?? address.endIndex)]
             let marks = rest.indices.filter { rest[$0] == UInt8(ascii: "@") }
             guard let mark = marks.first else { return false }
             let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
@@ -61,38 +69,82 @@
             let isFromOutside = ["connection to server ", "could not translate host name ", "ERROR: ", "FATAL: "]
                 .contains { line.hasPrefix($0) }
             return isFromOutside
-                ? line : "libpq refuses a part of the address, or a variable PG… of its environment"
+                ? withoutPorts(line) : "libpq refuses a part of the address, or a variable PG… of its environment"
+        }
+
+        /// A line of libpq without the ports of this location, longer ones first.
+        private func withoutPorts(_ line: String) -> String {
+            ports.sorted { $0.count > $1.count }.reduce(line) { line, port in
+                line.replacing(", port \(port)", with: "").replacing(".s.PGSQL.\(port)", with: ".s.PGSQL")
+            }
+        }
+
+        /// The location, as messages name it. An address with unusual parts may hold a badly written password, and so may its
+        /// parameters and its ports.
+        package var shown: String {
+            guard isPlain, let scheme = text.firstRange(of: "://") else { return "postgresql://…" }
+            let address = text[scheme.upperBound...].prefix { $0 != "?" }
+            let hosts = address.prefix { $0 != "/" }
+            let names = hosts.split(separator: ",", omittingEmptySubsequences: false).map { host in
+                // The colons of an address of IPv6 stand in brackets.
+                let name = host.lastIndex(of: "]") ?? host.startIndex
+                return String(host[..<(host[name...].firstIndex(of: ":") ?? host.endIndex)])
+            }
+            return "\(text[..<scheme.upperBound])\(names.joined(separator: ","))\(address[hosts.endIndex...])"
         }
     }
 
     extension PostgresLocation {
         /// The form that the values of a keyword have.
-        private enum Form {
+        enum Form {
             /// A password.
             case secret
-            /// A number, or one for each host.
-            case numbers
-            /// A word, mostly of a closed list.
+            /// A port, or one for each host.
+            case ports
+            /// A number, which may be less than 0.
+            case number
+            /// A word of a closed list.
             case word
+            /// Words of a closed list, each of which may be ruled out.
+            case words
             /// The name of a role, a database or a service.
             case name
             /// Settings of the server.
             case settings
             /// Hosts, or the path of a file.
             case place
+            /// The form of a keyword that a newer libpq knows.
+            case unknown
 
             init(ofKeyword keyword: String) {
                 switch keyword {
                 case "password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret":
                     self = .secret
-                case "port", "connect_timeout", "keepalives", "keepalives_idle", "keepalives_interval",
-                    "keepalives_count", "tcp_user_timeout", "sslcompression", "sslsni":
-                    self = .numbers
-                case "user", "dbname", "service": self = .name
+                case "port": self = .ports
+                case "connect_timeout", "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count",
+                    "tcp_user_timeout", "sslcompression", "sslsni":
+                    self = .number
+                case "sslmode", "gssencmode", "channel_binding", "sslnegotiation", "sslcertmode", "gssdelegation",
+                    "ssl_min_protocol_version", "ssl_max_protocol_version", "min_protocol_version",
+                    "max_protocol_version", "target_session_attrs", "load_balance_hosts", "gsslib", "replication",
+                    "client_encoding":
+                    self = .word
+                case "require_auth": self = .words
+                case "user", "dbname", "service", "krbsrvname", "requirepeer", "oauth_client_id", "oauth_scope":
+                    self = .name
                 case "options", "application_name", "fallback_application_name": self = .settings
-                case "host", "hostaddr", "passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslcrldir":
+                case "host", "hostaddr", "passfile", "servicefile", "sslcert", "sslkey", "sslrootcert", "sslcrl",
+                    "sslcrldir", "sslkeylogfile":
                     self = .place
-                default: self = .word
+                default: self = .unknown
+                }
+            }
+
+            /// True if libpq takes no value but plain ones.
+            var isClosed: Bool {
+                switch self {
+                case .ports, .number, .word, .words: true
+                case .secret, .name, .settings, .place, .unknown: false
                 }
             }
 
@@ -100,8 +152,11 @@
             func contains(_ value: String) -> Bool {
                 let scalars = value.unicodeScalars
                 return switch self {
-                case .secret: false
-                case .numbers: scalars.allSatisfy { Self.isDigit($0) || $0 == "," }
+                case .secret, .unknown: false
+                case .ports:
+                    value.split(separator: ",").allSatisfy { UInt16($0) != nil && $0.utf8.first != UInt8(ascii: "+") }
+                case .number: scalars.allSatisfy(Self.isDigit) || Int32(value) != nil
+                case .words: scalars.allSatisfy { Self.isPlain($0) || $0 == "!" }
                 case .word, .name: scalars.allSatisfy(Self.isPlain)
                 case .settings: scalars.allSatisfy { Self.isPlain($0) || $0 == " " || $0 == "=" }
                 case .place where scalars.contains(":"):

@@ -53,17 +53,18 @@
         var yes = false
 
         func run() async throws {
-            let (service, engine) = try await StoredService.open(
-                place, migrating: false, verifyingUpTo: 0, noting: revocations)
+            let (service, engine, log) = try await StoredService.open(place, noting: revocations)
             let found = try await find(in: service.directory)
             guard found.state != .closed else {
+                try await note(found, in: log)
                 await engine.close()
                 return print("the account of \(found.handle.text) is closed already")
             }
             guard found.state == .active else {
                 throw ServerFailure(
                     .failed(.other),
-                    "\(found.handle.text) has no account yet; the operator refuses them with tresor approve --refuse")
+                    "\(found.handle.text) has no account yet; the operator refuses them with "
+                        + "tresor approve \(found.user) --refuse")
             }
             guard found.user != service.operatorsID else {
                 throw ServerFailure(
@@ -73,21 +74,45 @@
             do throws(TresorError) {
                 try await service.directory.close(found.user)
             } catch {
-                throw ServerFailure(error, "closed nothing: \(StoredService.words(for: error))")
+                throw StoredService.failure(
+                    error, after: log, "closed nothing", "the account of \(found.handle.text) may be closed",
+                    list: "tresor-server accounts")
             }
             await engine.close()
             print("closed the account of \(found.handle.text)")
             StoredService.report(.accountClosed)
         }
 
+        /// Finds the person by handle or id. A handle may look like the id of somebody else.
         private func find(in directory: AccountDirectory) async throws -> AccountDirectory.Person {
-            if let user = UserID(person), let found = try await directory.person(user) { return found }
-            if let handle = try? Name(typed: person), let found = try await directory.person(called: handle) {
-                return found
+            var byID: AccountDirectory.Person?
+            if let user = UserID(person) { byID = try await directory.person(user) }
+            var byHandle: AccountDirectory.Person?
+            if let handle = try? Name(typed: person) { byHandle = try await directory.person(called: handle) }
+            if let byID, let byHandle, byID.user != byHandle.user {
+                throw ServerFailure.usage(
+                    "\(person) is the id of one person and the handle of another: name the first by the handle, "
+                        + "\(byID.handle.text), or the other by the id, \(byHandle.user)")
             }
-            throw ServerFailure(
-                .notFound,
-                "nobody here has this handle or id; tresor-server accounts lists all")
+            guard let found = byID ?? byHandle else {
+                throw ServerFailure(
+                    .notFound, "nobody here has this handle or id; tresor-server accounts lists all")
+            }
+            return found
+        }
+
+        /// Writes down that an account is closed, if this file does not say so: a process with another file may have closed
+        /// it.
+        private func note(_ person: AccountDirectory.Person, in log: RevokedLog) async throws {
+            let revocation = Revocation.account(person.user)
+            do throws(TresorError) {
+                if try await !log.contains(revocation) { try log.append(revocation) }
+            } catch {
+                throw ServerFailure(
+                    error,
+                    "the account of \(person.handle.text) is closed, but the file of revocations may not say so: "
+                        + RevokedLogOptions.Opener.another.words(for: error))
+            }
         }
 
         /// Says what closing does, and asks.

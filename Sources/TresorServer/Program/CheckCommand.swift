@@ -34,33 +34,59 @@
     enum StoredService {
         /// Opens the database of a service.
         ///
-        /// - Parameter revocations: the file of revocations, for a command that revokes something.
         /// - Throws: ``ServerFailure``.
         static func open(
-            _ place: StoreOptions, migrating: Bool = true, verifyingUpTo byteCount: Int64 = 1 << 30,
-            noting revocations: RevokedLogOptions? = nil
+            _ place: StoreOptions, migrating: Bool = true, verifyingUpTo byteCount: Int64 = 1 << 30
         ) async throws -> (Service, any SQLEngine) {
             let engine = try await place.open(creating: false, migrating: migrating, verifyingUpTo: byteCount)
+            return (try Service(engine: engine, settings: try await settings(of: engine, place)), engine)
+        }
+
+        /// Opens the database of a service, and the file of revocations, for a command that revokes something.
+        ///
+        /// - Throws: ``ServerFailure``.
+        static func open(
+            _ place: StoreOptions, noting revocations: RevokedLogOptions
+        ) async throws -> (Service, any SQLEngine, RevokedLog) {
+            let engine = try await place.open(creating: false, migrating: false, verifyingUpTo: 0)
+            var settings = try await settings(of: engine, place)
+            let log = try await revocations.open(of: settings.server.id(), place, engine, by: .another)
+            settings.revocations = log
+            return (try Service(engine: engine, settings: settings), engine, log)
+        }
+
+        private static func settings(of engine: any SQLEngine, _ place: StoreOptions) async throws -> ServiceSettings {
             guard let setup = try await ServiceSetup.read(from: engine) else {
                 throw ServerFailure(
                     .notFound, "there is no service in \(place.shown): make one with tresor-server init")
             }
-            var settings = setup.settings(policy: setup.policy) { UInt64(CalendarTime.now.seconds) }
-            if let revocations {
-                settings.revocations = try await revocations.open(of: setup.server.id(), place, engine)
-            }
-            return (try Service(engine: engine, settings: settings), engine)
+            return setup.settings(policy: setup.policy) { UInt64(CalendarTime.now.seconds) }
         }
 
-        /// Why a command changed nothing.
-        static func words(for error: TresorError) -> String {
-            switch error {
-            case .noAccess: "it has changed in between; look at the list again"
-            case .failed(.notNoted):
-                "the file of revocations cannot be written, or a service that starts now has put a newer one in its place; "
-                    + "look at its directory, and try again"
-            default: ServerFailure(error).message
+        /// The failure of a command that revokes something. Once that stands in the file of revocations, nobody knows what
+        /// became of it: it is done, or the next start does it.
+        ///
+        /// - Parameters:
+        ///   - nothing: the words for a command that did nothing.
+        ///   - perhaps: the words for one that may have done it.
+        ///   - list: the command that shows what is so.
+        static func failure(
+            _ error: TresorError, after log: RevokedLog, _ nothing: String, _ perhaps: String, list: String
+        ) -> ServerFailure {
+            let reason =
+                switch error {
+                case .noAccess: "it has changed in between"
+                case .failed(.notNoted):
+                    "the file of revocations cannot be written, or a service that starts now has put a newer one in its "
+                        + "place; look at its directory"
+                default: ServerFailure(error).message
+                }
+            guard log.hasWritten else {
+                return ServerFailure(error, "\(nothing): \(reason); look at \(list), and try again")
             }
+            return ServerFailure(
+                error,
+                "\(perhaps), now or at the next start of the service: \(reason); look at \(list), and run it again")
         }
 
         /// Writes a line of the log to standard error. It names nobody.

@@ -42,18 +42,17 @@
         @OptionGroup var revocations: RevokedLogOptions
 
         func run() async throws {
-            let (service, engine) = try await StoredService.open(
-                place, migrating: false, verifyingUpTo: 0, noting: revocations)
+            let (service, engine, log) = try await StoredService.open(place, noting: revocations)
             let found = try await service.directory.allInvitations().filter { $0.id == invitation.lowercased() }
             guard found.count == 1, let hash = found.first?.hash else {
                 throw ServerFailure(.notFound, "no open invitation has this id; tresor-server invitations lists all")
             }
             do throws(TresorError) {
                 try await service.directory.withdraw(hash)
-            } catch .noAccess {
-                throw ServerFailure(.noAccess, "withdrew nothing: somebody has just registered with it")
             } catch {
-                throw ServerFailure(error, "withdrew nothing: \(StoredService.words(for: error))")
+                throw StoredService.failure(
+                    error, after: log, "withdrew nothing", "the invitation may be withdrawn",
+                    list: "tresor-server invitations")
             }
             await engine.close()
             print("withdrew the invitation \(invitation.lowercased())")

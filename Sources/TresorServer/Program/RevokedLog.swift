@@ -37,6 +37,11 @@
         /// The id of the service.
         private let server: Hash256
         private let turn = Mutex(())
+        private let isWritten = Atomic(false)
+
+        /// True if a record that this process wrote may stand there. The next start acts by it, whatever came of the
+        /// transaction.
+        var hasWritten: Bool { isWritten.load(ordering: .sequentiallyConsistent) }
 
         init(_ file: consuming FileDescriptor, at path: String, of server: Hash256) {
             self.file = file
@@ -105,6 +110,7 @@
                 guard isInPlace else { throw SystemError(ESTALE) }
                 do throws(SystemError) {
                     try file.write(record.span.bytes)
+                    isWritten.store(true, ordering: .sequentiallyConsistent)
                     try file.synchronize()
                 } catch {
                     // Nothing of it stays, if the disk lets it go. Otherwise the next one cuts it.
@@ -116,8 +122,9 @@
 
         /// Reads all records, some at a time, and cuts a torn one off the end.
         ///
-        /// - Throws: ``TresorError/altered`` for what is no record of this service before the last; ``TresorError/store(_:)``
-        ///   for a file that cannot be read; the errors of `take`.
+        /// - Throws: ``TresorError/altered`` for what is no record of this service before the last;
+        ///   ``TresorError/unsupported`` for a record that a newer release wrote; ``TresorError/store(_:)`` for a file that
+        ///   cannot be read; the errors of `take`.
         func read(_ take: ([Revocation]) async throws(TresorError) -> Void) async throws(TresorError) {
             let end = Int(try inTurn { (end) throws(SystemError) in end })
             var offset = Self.beginningByteCount
@@ -127,6 +134,15 @@
                 try await take(page)
                 offset += Self.pageCount * Self.recordByteCount
             }
+        }
+
+        /// Looks whether a record stands there.
+        ///
+        /// - Throws: the errors of ``read(_:)``.
+        func contains(_ revocation: Revocation) async throws(TresorError) -> Bool {
+            var isThere = false
+            try await read { (page) throws(TresorError) in isThere = isThere || page.contains(revocation) }
+            return isThere
         }
 
         /// Reads a page of records.
@@ -194,12 +210,15 @@
         }
 
         /// Returns `nil` for what is no record of this service.
+        ///
+        /// - Throws: ``TresorError/unsupported`` for a whole one that this release cannot read: it is not torn, and cutting it
+        ///   would lose it.
         private func revocation(_ record: ArraySlice<UInt8>) throws(TresorError) -> Revocation? {
             let bytes = Array(record.prefix(Revocation.byteCount))
             guard try Self.check(of: bytes, by: server) == Array(record.dropFirst(Revocation.byteCount)) else {
                 return nil
             }
-            return try? Revocation(bytes)
+            do throws(TresorError) { return try Revocation(bytes) } catch { throw .unsupported }
         }
 
         private static func beginning(of server: Hash256) throws(TresorError) -> [UInt8] {
@@ -223,6 +242,8 @@
         /// Nothing depends on it: the file stays as it is where this fails, while another process uses it, and if it is a
         /// link or belongs to somebody else.
         static func dropSuperseded(at path: String, of server: Hash256) {
+            // A process that was killed while it wrote a new file left that behind.
+            AtomicFile.sweep(besides: path)
             var status = stat()
             guard lstat(path, &status) == 0, status.isKind(S_IFREG), status.st_uid == geteuid(),
                 let log = try? opened(at: path, of: server, creating: false), UseLock.takeAlone(log.file.number)

@@ -28,37 +28,65 @@
         ///
         /// - Parameters:
         ///   - server: the id of the service.
+        ///   - opener: the command that opens it.
         ///   - creating: whether to make a missing one even so.
         /// - Throws: ``ServerFailure``, and the errors of the engine.
         func open(
-            of server: Hash256, _ place: StoreOptions, _ engine: any SQLEngine, creating: Bool = false
+            of server: Hash256, _ place: StoreOptions, _ engine: any SQLEngine, by opener: Opener,
+            creating: Bool = false
         ) async throws -> RevokedLog {
             let path = try path(place)
             let isBegun = try await ServiceSetup.notesRevocations(in: engine)
+            let isMade = creating || !isBegun
             let log: RevokedLog
             do throws(TresorError) {
-                log = try RevokedLog.open(at: path, of: server, creating: creating || !isBegun)
+                log = try RevokedLog.open(at: path, of: server, creating: isMade)
             } catch {
-                throw ServerFailure(error, "cannot open the file of revocations \(path): \(Self.words(for: error))")
+                let words = opener.words(for: error, isMade: isMade)
+                throw ServerFailure(error, "cannot open the file of revocations \(path): \(words)")
             }
             if !isBegun { try await ServiceSetup.beginRevocations(in: engine) }
             return log
         }
 
-        static func words(for error: TresorError) -> String {
-            switch error {
-            case .notFound:
-                "it is missing; restore it from where the service ran, or start once with --restored if it is lost"
-            case .altered:
-                "it is damaged, or no file of revocations; restore a copy of it, or if there is none, move it away and "
-                    + "start once with --restored"
-            case .forked:
-                "it belongs to another service, which needs it: leave it there, and name the file of this one with "
-                    + "--revoked-log"
-            case .failed(.readOnly), .failed(.notNoted):
-                "look at its directory, and who owns both, or name another with --revoked-log"
-            default: ServerFailure(error).message
+        /// The command that opens the file. It says what helps when it cannot.
+        enum Opener: Sendable {
+            /// `run`, which may begin again without the file. That loses much.
+            case run
+            /// A command beside it, whose operator may have left out an option of `run`.
+            case another
+
+            /// The reason why a file cannot be opened or read, and what to do.
+            ///
+            /// - Parameter isMade: whether a missing one is made.
+            func words(for error: TresorError, isMade: Bool = false) -> String {
+                switch (error, self) {
+                case (.notFound, _) where isMade:
+                    "its directory is missing; make it, or name another place with --revoked-log"
+                case (.notFound, .run):
+                    "it is missing; restore it from where the service ran, or name it with --revoked-log if it lies "
+                        + "elsewhere; start once with --restored only if it is lost"
+                case (.notFound, .another): "it is missing; \(Self.fileOfRun)"
+                case (.altered, .run):
+                    "it is damaged, or no file of revocations; name it with --revoked-log if it lies elsewhere, or restore "
+                        + "a copy of it; only if there is none, move it away and start once with --restored"
+                case (.altered, .another): "it is damaged, or no file of revocations; \(Self.fileOfRun)"
+                case (.forked, _):
+                    "it belongs to another service, which needs it: leave it there, and name the file of this one with "
+                        + "--revoked-log"
+                case (.unsupported, _): "a newer release wrote into it; install that release again"
+                case (.failed(.readOnly), _) where isMade, (.failed(.notNoted), _) where isMade:
+                    "look at its directory, and who owns both, or name another with --revoked-log"
+                case (.failed(.readOnly), .run), (.failed(.notNoted), .run):
+                    "look at its directory, and who owns both; run this as that user"
+                case (.failed(.readOnly), .another), (.failed(.notNoted), .another):
+                    "run this as the user of the service; \(Self.fileOfRun)"
+                default: ServerFailure(error).message
+                }
             }
+
+            private static let fileOfRun =
+                "name the file that run uses, with the same --revoked-log or --server-key as there"
         }
     }
 #endif

@@ -75,7 +75,7 @@
             var settings = setup.settings(policy: applied) { UInt64(CalendarTime.now.seconds) }
             let id = try setup.server.id()
             RevokedLog.dropSuperseded(at: try revocations.path(place), of: id)
-            let revoked = try await revocations.open(of: id, place, engine, creating: restored)
+            let revoked = try await revocations.open(of: id, place, engine, by: .run, creating: restored)
             settings.revocations = revoked
             let service = try Service(engine: engine, settings: settings)
             try await takeBack(revoked, service, operator: chain)
@@ -143,9 +143,9 @@
                 if restored { try await service.distrust(operator: chain) }
             } catch {
                 switch error {
-                case .altered, .failed(.notNoted):
-                    throw ServerFailure(
-                        error, "cannot read the file of revocations: \(RevokedLogOptions.words(for: error))")
+                case .altered, .unsupported, .failed(.notNoted):
+                    let words = RevokedLogOptions.Opener.run.words(for: error)
+                    throw ServerFailure(error, "cannot read the file of revocations: \(words)")
                 case .unverified:
                     throw ServerFailure(
                         error, "the card of --operator does not continue that of the operator in the database")

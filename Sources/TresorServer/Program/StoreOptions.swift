@@ -50,8 +50,9 @@
             guard ["postgresql", "postgres"].contains(scheme) else { throw .usage(form) }
             guard let location = PostgresLocation(scheme + store[mark.lowerBound...]) else {
                 throw .usage(
-                    "the address of the database is none that PostgreSQL understands: postgresql://HOST/NAME, with %40 "
-                        + "for an @ in a name, and the password in the file that PGPASSFILE names")
+                    "the address of the database is none that PostgreSQL understands, or has unusual characters: "
+                        + "postgresql://HOST/NAME, with %40 for an @ in a name, and the password in the file that "
+                        + "PGPASSFILE names")
             }
             guard !location.hasPassword else {
                 throw .usage(
@@ -61,11 +62,10 @@
             return .postgres(location)
         }
 
-        /// The database, as messages name it. An address with unusual parts may hold a badly written password, and its
-        /// parameters may hold one as well.
+        /// The database, as messages name it.
         var shown: String {
             guard case .postgres(let location) = try? place() else { return store }
-            return location.isPlain ? String(store.prefix { $0 != "?" }) : "postgresql://…"
+            return location.shown
         }
 
         /// Whether a text is a path rather than a badly written address.

@@ -60,15 +60,16 @@
 
         /// Checks the session and the request.
         ///
+        /// - Parameter payment: what it takes from the limits.
         /// - Throws: 401 for a session or a signature that does not hold; 403 for a caller who may not ask for this, or
         ///   who waits for the operator; 400 for a body that proves the session and does not read.
-        func authenticate(_ call: ServiceCall) async throws(Refusal) -> Outcome {
+        func authenticate(_ call: ServiceCall, _ payment: Payment) async throws(Refusal) -> Outcome {
             guard let authorization = try read(call.authorization, call.audiences) else { throw .unauthorized }
             let barred = limits.look(.failure, of: call.source)
             let refusal: Refusal
             do throws(TresorError) {
                 let session = try authorization.statement.hash()
-                let outcome = try await prove(session, authorization, call, isBarred: barred != nil)
+                let outcome = try await prove(session, authorization, call, payment, isBarred: barred != nil)
                 // Nobody else has the statement of a session, so nobody makes that of somebody else forgotten.
                 switch outcome {
                 case .ended, nil: statements.forget(of: authorization.statement.user) { $0.session == session }
@@ -196,7 +197,7 @@
 
         /// Returns `nil` for a session or a signature that does not hold.
         private func prove(
-            _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall, isBarred: Bool
+            _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall, _ payment: Payment, isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
             let statement = authorization.statement
             let request = try RequestStatement(authorization, in: session, call)
@@ -205,13 +206,13 @@
             }
             guard isSigned else { return nil }
             let key = RequestKey(request, of: statement.user)
-            return try await prove(key, statement, session, call, isBarred: isBarred)
+            return try await prove(key, statement, session, call, payment, isBarred: isBarred)
         }
 
         /// Returns `nil` for a session that does not hold, or that was ended.
         private func prove(
             _ request: RequestKey, _ statement: SessionStatement, _ session: Hash256, _ call: ServiceCall,
-            isBarred: Bool
+            _ payment: Payment, isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
             let rows = try await rows(of: statement, request)
             guard let signer = try signer(of: statement, call, rows),
@@ -221,7 +222,7 @@
             if !signer.chain.isEmpty {
                 let invitation = try await goodInvitation(in: call, of: statement.user)
                 if isBarred, invitation == nil { return nil }
-                if rows.account == nil, let seconds = takeRegistration(from: call.source, invitation) {
+                if rows.account == nil, let seconds = takeRegistration(from: call.source, invitation, payment) {
                     noteFailure(of: call.source)
                     return .tooOften(seconds)
                 }
@@ -231,9 +232,8 @@
             }
             // A device has a bucket of its own: a thief of it uses up nothing of the person's.
             let device = statement.signingDevice
-            if let seconds = limits.take(.requests(statement.user.digest.bytes + (device?.bytes ?? [])), rate) {
-                return .tooOften(seconds)
-            }
+            let bucket = RateLimits.Key.requests(statement.user.digest.bytes + (device?.bytes ?? []))
+            if let seconds = payment.take(bucket, rate) { return .tooOften(seconds) }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
             switch state(of: statement, rows) {
             case .open:
@@ -314,10 +314,12 @@
 
         /// Takes a registration from the bucket of its source. Whom the operator invited goes on where others used that
         /// up: each invitation has a bucket.
-        private func takeRegistration(from source: [UInt8], _ invitation: Hash256?) -> UInt32? {
-            guard let seconds = limits.take(.registration, of: source) else { return nil }
+        private func takeRegistration(
+            from source: [UInt8], _ invitation: Hash256?, _ payment: Payment
+        ) -> UInt32? {
+            guard let seconds = payment.take(.registration, of: source) else { return nil }
             guard let invitation else { return seconds }
-            return limits.take(.registration(invitation.bytes), .registration)
+            return payment.take(.registration(invitation.bytes), .registration)
         }
 
         /// Returns the hash of the invitation in a registration; `nil` for none, and for one that is not good.
@@ -364,21 +366,6 @@
                 guard account.state == .active else { throw .waiting }
                 if operation.speaker != .device { guard caller.device == nil else { throw .noAccess } }
                 if operation.speaker == .operator { guard caller.user == `operator` else { throw .noAccess } }
-            }
-        }
-    }
-
-    extension Authentication {
-        /// Whether a signature verifies.
-        ///
-        /// - Throws: the errors of the library.
-        static func holds(_ check: () throws(TresorError) -> Void) throws(TresorError) -> Bool {
-            do throws(TresorError) {
-                try check()
-                return true
-            } catch {
-                guard error == .altered else { throw error }
-                return false
             }
         }
     }

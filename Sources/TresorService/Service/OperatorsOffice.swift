@@ -100,7 +100,8 @@
                         SQL("DELETE FROM invitations WHERE account = $1", [user]),
                     ]
                 guard try transaction.run(changed).first == 1 else { throw .busy }
-                if !request.isAdmitted, try !row.isNull(2) { revoked.append(.invitation(try row.digest(2))) }
+                // A backup may have it in the hands of the person who is refused.
+                if !request.isAdmitted, try !row.isNull(2) { revoked.append(.withdrawal(try row.digest(2))) }
                 return DoneAnswer()
             }
         }

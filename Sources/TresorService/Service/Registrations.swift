@@ -16,9 +16,11 @@
         /// Reserves the handle of the caller's chain for them.
         ///
         /// - Throws: ``TresorError/unverified`` for a handle of another user, and for another card of this user;
-        ///   ``TresorError/noAccess`` for an invitation that is not good; ``TresorError/unsupported`` for a log-in by
-        ///   password; ``TresorError/busy`` for too many open cases.
+        ///   ``TresorError/noAccess`` for an invitation that is not good, and for somebody whose account was closed;
+        ///   ``TresorError/unsupported`` for a log-in by password; ``TresorError/busy`` for too many open cases.
         func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
+            // A database from a backup may have no row that says so.
+            guard !context.closed.contains(caller.user) else { throw .noAccess }
             guard request.blinded.isEmpty else { throw .unsupported }
             let chain = try await context.readChain(request.chain, of: caller)
             let invitation: Hash256? =

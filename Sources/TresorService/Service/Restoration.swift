@@ -11,6 +11,7 @@
         /// Takes out of the database what was revoked. Nothing changes in one that is not older.
         func apply(_ revocations: [Revocation]) async throws(TresorError) {
             guard !revocations.isEmpty else { return }
+            context.closed.note(revocations)
             let statements = context.engine.dialect.liftingLimits + revocations.flatMap(\.statements)
             try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
                 _ = try transaction.run(statements)

@@ -12,7 +12,8 @@
         case card(UserID, generation: UInt32, card: Hash256)
         /// The invitation with this hash is used.
         case invitation(Hash256)
-        /// The invitation with this hash is withdrawn, also from somebody who has begun to register with it.
+        /// The invitation with this hash is withdrawn, also from somebody who has begun to register with it, or is deleted
+        /// because that person is refused.
         case withdrawal(Hash256)
         /// The sessions of the eras before this one are ended.
         case sessions(UserID, until: Era)
@@ -104,7 +105,7 @@
                         """, [.digest(hash)]),
                 ]
             case .sessions(let user, let era): [Account.beginning(era, of: user)]
-            case .account(let user): Deletions.closing(user)
+            case .account(let user): Deletions.closing(user, from: .asked)
             }
         }
     }

@@ -32,8 +32,15 @@
 
         /// Answers one request.
         package func answer(_ call: ServiceCall) async -> ServiceReply {
+            let payment = Payment(to: context.limits)
             do throws(Refusal) {
-                return try await lookingTwice { () throws(Refusal) in try await judge(call) }
+                return try await lookingTwice { (isSecond) throws(Refusal) in
+                    let reply = try await judge(call, payment)
+                    guard !isSecond || reply.status != Refusal.Status.tooManyRequests.rawValue else {
+                        throw Refusal(.busy)
+                    }
+                    return reply
+                }
             } catch {
                 switch error.status {
                 case .tooManyRequests, .unavailable: return ServiceReply(error, retryAfter: 1)
@@ -44,24 +51,26 @@
 
         /// Judges the head of a request before its body comes.
         package func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
-            try await lookingTwice { () throws(Refusal) in try await authentication.proves(head) }
+            try await lookingTwice { (_) throws(Refusal) in try await authentication.proves(head) }
         }
 
         /// Judges, and once more where the database looks damaged: what other transactions made look so is over then. What
-        /// looks so twice stays to be seen.
+        /// looks so twice stays to be seen. A limit says nothing about the database, so the damage does not hide behind one.
         private func lookingTwice<Value: Sendable>(
-            _ judge: () async throws(Refusal) -> Value
+            _ judge: (_ isSecond: Bool) async throws(Refusal) -> Value
         ) async throws(Refusal) -> Value {
+            let first: Refusal
             do throws(Refusal) {
-                return try await judge()
+                return try await judge(false)
             } catch {
                 guard error.cause == .damaged else { throw error }
+                first = error
             }
             do throws(Refusal) {
-                return try await judge()
+                return try await judge(true)
             } catch {
                 health.note(error.cause)
-                throw error
+                throw error.status == .tooManyRequests ? first : error
             }
         }
 
@@ -150,13 +159,13 @@
             try await Restoration(context: context).distrust(operator: chain)
         }
 
-        private func judge(_ call: ServiceCall) async throws(Refusal) -> ServiceReply {
+        private func judge(_ call: ServiceCall, _ payment: Payment) async throws(Refusal) -> ServiceReply {
             guard call.body.count <= call.operation.maximumBodyByteCount else {
                 throw Refusal(.tooLarge, .failed(.other))
             }
             if case .anyone = call.operation.speaker {
                 // What the service says of itself lies in memory, and each command of a whole ward asks for it.
-                if call.operation != .server, let seconds = context.limits.take(.kitCopy, of: call.source) {
+                if call.operation != .server, let seconds = payment.take(.kitCopy, of: call.source) {
                     return Self.refusal(until: seconds)
                 }
                 do throws(TresorError) { return try await answerAnyone(call) } catch { throw Refusal(error) }
@@ -174,13 +183,13 @@
                 }
             }
             let caller: Caller
-            switch try await authentication.authenticate(call) {
+            switch try await authentication.authenticate(call, payment) {
             case .tooOften(let seconds): return Self.refusal(until: seconds)
             case .kept(let kept): return try Self.reply(kept)
             case .ended(let era): throw .ended(now: era)
             case .caller(let proved): caller = proved
             }
-            if let seconds = limit(call.operation, caller) { return Self.refusal(until: seconds) }
+            if let seconds = limit(call.operation, caller, payment) { return Self.refusal(until: seconds) }
             if refusal == nil {
                 do throws(TresorError) {
                     let dispatch = Dispatch(context: context, isAppendTried: isTried)
@@ -237,14 +246,14 @@
         }
 
         /// Returns the seconds after which the caller may ask for this again, if they ask for it too often.
-        private func limit(_ operation: ServiceOperation, _ caller: Caller) -> UInt32? {
+        private func limit(_ operation: ServiceOperation, _ caller: Caller, _ payment: Payment) -> UInt32? {
             let user = caller.user.digest.bytes
             switch operation {
             // Each reads a chain; without an account the source has paid for that.
             case .register where caller.account != nil, .finish:
-                return context.limits.take(.registration(user), .registration)
+                return payment.take(.registration(user), .registration)
             case .serverShare:
-                return context.limits.take(.serverShare(user + (caller.device?.bytes ?? [])), .serverShare)
+                return payment.take(.serverShare(user + (caller.device?.bytes ?? [])), .serverShare)
             default: return nil
             }
         }

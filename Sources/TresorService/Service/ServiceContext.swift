@@ -17,6 +17,7 @@
         let usage: UsageCache
         let sweeps: SweepRequests
         let spent: SpentRequests
+        let closed: ClosedAccounts
 
         init(engine: any SQLEngine, settings: ServiceSettings) throws(TresorError) {
             self.engine = engine
@@ -29,6 +30,7 @@
             usage = UsageCache(engine: engine)
             sweeps = SweepRequests()
             spent = SpentRequests(start: settings.clock())
+            closed = ClosedAccounts()
         }
 
         /// The time in seconds since 1970.

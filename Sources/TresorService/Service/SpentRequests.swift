@@ -61,6 +61,16 @@
             if let failure { throw failure }
         }
 
+        /// Gives back a request that was spent here, and that got nothing.
+        func release(_ request: RequestKey) {
+            state.withLock { state in
+                guard let present = state.people[request.user] else { return }
+                let left = present.filter { $0.id != request.id }
+                state.people[request.user] = left.isEmpty ? nil : left
+                state.count -= present.count - left.count
+            }
+        }
+
         /// Forgets what is kept for long enough, once a second.
         private static func forget(before time: UInt64, at now: UInt64, _ state: inout State) {
             guard state.look != now else { return }

@@ -88,6 +88,79 @@
             await stage.stop()
         }
 
+        /// A handle may look like the id of somebody else. Nobody is closed by mistake.
+        @Test func aHandleThatIsAnotherPersonsIDClosesNobody() async throws {
+            let stage = try await Stage()
+            let anna = try Identity.make(handle: Name(typed: "anna"), time: SystemClock.read())
+            try await Newcomer.register(anna, with: stage.store.service)
+            let id = "\(anna.user)"
+            let eve = try Identity.make(handle: Name(typed: id), time: SystemClock.read())
+            try await Newcomer.register(eve, with: stage.store.service)
+            let both = await stage.run("close", id, "--yes")
+            #expect(both.code == 64 && both.error.contains("by the handle, anna"), "\(both.error)")
+            #expect(both.error.contains("by the id, \(eve.user)"))
+            let list = await stage.run("accounts")
+            #expect(!list.output.contains("  closed  "))
+            let closed = await stage.run("close", "\(eve.user)", "--yes")
+            #expect(closed.code == 0, "\(closed.error)")
+            let later = await stage.run("accounts")
+            #expect(later.output.contains("\(eve.user)  closed  ") && later.output.contains("\(id)  active  "))
+            // The other way out closes the other one.
+            #expect(await stage.run("close", "anna", "--yes").code == 0)
+            #expect(await stage.run("accounts").output.contains("\(id)  closed  "))
+            await stage.stop()
+        }
+
+        @Test func whoHasNoAccountYetIsRefusedAndNotClosed() async throws {
+            let stage = try await Stage()
+            let service = stage.store.service
+            let anna = try Identity.make(handle: Name(typed: "anna"), time: SystemClock.read())
+            try await Speaker.person(anna).call(from: nil) { () async throws(TresorError) in
+                _ = try await service.call(
+                    RegisterRequest(chain: anna.chain.bytes, invitation: [], blinded: []))
+            }
+            let waiting = await stage.run("close", "anna", "--yes")
+            let hint = "anna has no account yet; the operator refuses them with tresor approve \(anna.user) --refuse"
+            #expect(waiting.code == 1 && waiting.error.contains(hint), "\(waiting.error)")
+            #expect(await stage.run("accounts").output.contains("\(anna.user)  asked  "))
+            await stage.stop()
+        }
+
+        /// Another machine closed the account, and has another file.
+        @Test func A237_whatIsClosedAlreadyIsWrittenDown() async throws {
+            let stage = try await Stage()
+            let anna = try Identity.make(handle: Name(typed: "anna"), time: SystemClock.read())
+            try await Newcomer.register(anna, with: stage.store.service)
+            await stage.stop()
+            let url = URL(fileURLWithPath: stage.site["server.key.revoked"])
+            let before = try Data(contentsOf: url)
+            #expect(await stage.run("close", "anna", "--yes").code == 0)
+            let after = try Data(contentsOf: url)
+            #expect(after.count == before.count + RevokedLog.recordByteCount)
+            try before.write(to: url)
+            for _ in 0..<2 {
+                let again = await stage.run("close", "anna", "--yes")
+                #expect(again.code == 0 && again.output.contains("closed already"), "\(again.error)")
+                #expect(try Data(contentsOf: url) == after)
+            }
+        }
+
+        /// An operator who leaves out an option of the service is not told to begin again without its file.
+        @Test func A237_aCommandBesideTheServiceAsksForItsFile() async throws {
+            let stage = try await Stage()
+            let anna = try Identity.make(handle: Name(typed: "anna"), time: SystemClock.read())
+            try await Newcomer.register(anna, with: stage.store.service)
+            let elsewhere = stage.site["other.revoked"]
+            let closed = await stage.run("close", "anna", "--yes", "--revoked-log", elsewhere)
+            #expect(closed.code == 10 && closed.error.contains("name the file that run uses"), "\(closed.error)")
+            let withdrawn = await stage.run("withdraw", "0011223344556677", "--revoked-log", elsewhere)
+            #expect(withdrawn.code == 10 && withdrawn.error.contains("name the file that run uses"))
+            #expect(!closed.error.contains("--restored") && !withdrawn.error.contains("--restored"))
+            #expect(!FileManager.default.fileExists(atPath: elsewhere))
+            #expect(await stage.run("accounts").output.contains("\(anna.user)  active  "))
+            await stage.stop()
+        }
+
         @Test func anOperatorWithdrawsAnInvitationBesideTheService() async throws {
             let stage = try await Stage()
             let service = stage.store.service

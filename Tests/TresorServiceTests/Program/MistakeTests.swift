@@ -220,7 +220,12 @@
             service.signal(SIGTERM)
             #expect(await service.end().code == 0)
             // Another place is another file.
-            expect(await ServerProcess.run(run + ["--revoked-log", site["other.log"]]), 10, "it is missing")
+            expect(
+                await ServerProcess.run(run + ["--revoked-log", site["other.log"]]), 10,
+                "it is missing; restore it from where the service ran, or name it with --revoked-log")
+            expect(
+                await ServerProcess.run(run + ["--restored", "--revoked-log", site["none/other.log"]]), 10,
+                "its directory is missing; make it, or name another place")
         }
 
         /// SQLite itself opens a file whose first page is good.

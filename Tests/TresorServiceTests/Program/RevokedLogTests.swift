@@ -5,6 +5,7 @@
     import Testing
     import TresorCore
     import TresorCrypto
+    import TresorStore
 
     @testable import TresorServer
     @testable import TresorService
@@ -92,6 +93,69 @@
             try write(whole.dropLast() + [whole[whole.count - 1] ^ 1])
             #expect(try await read(try open()) == records.dropLast())
             #expect(try bytes().count == whole.count - RevokedLog.recordByteCount)
+        }
+
+        /// A whole record is not torn. An older release cuts nothing that it cannot read.
+        @Test func A237_aRecordOfANewerReleaseStays() async throws {
+            try open().append(records[0])
+            let newer: [UInt8] = [200] + records[0].bytes.dropFirst()
+            let key = server.bytes
+            var hash = try BLAKE2b(outputCount: RevokedLog.checkByteCount, key: key.span)
+            try hash.update(newer.span)
+            let record = newer + (try hash.finalize())
+            let whole = try bytes() + record
+            for file in [whole, whole + record] {
+                try write(file)
+                await #expect(throws: TresorError.unsupported) { try await read(try open()) }
+                RevokedLog.dropSuperseded(at: path, of: server)
+                #expect(try bytes() == file)
+            }
+            for opener in [RevokedLogOptions.Opener.run, .another] {
+                #expect(opener.words(for: .unsupported).contains("a newer release wrote into it"))
+            }
+        }
+
+        /// The ways out lose nothing for somebody who left out an option.
+        @Test func A237_onlyTheServiceItselfBeginsWithoutItsFile() {
+            let errors = [TresorError.notFound, .altered, .failed(.readOnly), .failed(.notNoted)]
+            for error in errors {
+                let words = RevokedLogOptions.Opener.another.words(for: error)
+                #expect(words.contains("name the file that run uses") && !words.contains("--restored"))
+            }
+            for error in errors.prefix(2) {
+                let words = RevokedLogOptions.Opener.run.words(for: error)
+                #expect(words.contains("name it with --revoked-log if it lies elsewhere"))
+                #expect(words.contains("--restored"))
+            }
+            for error in errors.suffix(2) {
+                // Another file would be missing.
+                #expect(!RevokedLogOptions.Opener.run.words(for: error).contains("--revoked-log"))
+                let first = RevokedLogOptions.Opener.run.words(for: error, isMade: true)
+                #expect(first.contains("or name another with --revoked-log"))
+            }
+        }
+
+        @Test func A237_aLogKnowsWhatItHasAndWrote() async throws {
+            let log = try open()
+            #expect(!log.hasWritten)
+            let unwritable = RevokedLog(try FileDescriptor(path, O_RDONLY), at: path, of: server)
+            #expect(throws: TresorError.failed(.notNoted)) { try unwritable.append(records[0]) }
+            #expect(!unwritable.hasWritten)
+            try log.append(records[0])
+            #expect(log.hasWritten)
+            let other = try open()
+            #expect(!other.hasWritten)
+            let (has, lacks) = (try await other.contains(records[0]), try await other.contains(records[1]))
+            #expect(has && !lacks)
+        }
+
+        @Test func aStartSweepsWhatAKilledOneLeft() throws {
+            try open().append(records[0])
+            let left = directory[AtomicFile.temporaryName()]
+            try Data([1]).write(to: URL(fileURLWithPath: left))
+            RevokedLog.dropSuperseded(at: path, of: server)
+            #expect(!FileManager.default.fileExists(atPath: left))
+            #expect(FileManager.default.fileExists(atPath: path))
         }
 
         @Test func A237_aDamagedFileIsRefused() async throws {

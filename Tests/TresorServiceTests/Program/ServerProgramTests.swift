@@ -194,6 +194,18 @@
             }
         }
 
+        @Test(
+            "A password of digits is not repeated, which libpq takes for a port",
+            arguments: [
+                ("postgresql://tresor:87654321/tresor", 64), ("postgresql://:54321/tresor?host=/nowhere", 18),
+            ] as [(String, Int32)])
+        func repeatsNoPort(address: String, code: Int32) async throws {
+            let ending = await ServerProcess.run(["check", address])
+            #expect(ending.code == code && !ending.error.contains("4321"), "\(ending.error)")
+            let reason = code == 64 ? "or has unusual characters" : "No such file or directory"
+            #expect(ending.error.contains(reason), "\(ending.error)")
+        }
+
         @Test("A password with a blank is not repeated")
         func repeatsNoPartOfAnAddress() async throws {
             let words = ["postgresql://tresor:word", "secretword@db.example/tresor"]

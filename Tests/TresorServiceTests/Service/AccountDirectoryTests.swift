@@ -7,6 +7,7 @@
     import TresorCrypto
     import TresorTesting
 
+    @testable import TresorServer
     @testable import TresorService
 
     /// The accounts and invitations that the person who runs a service sees and ends.
@@ -104,6 +105,40 @@
             #expect(try await device.ask(ServerShareRequest(device: share.id)).share.count == 32)
         }
 
+        /// What stands in the file is done at the next start, whatever the database made of it.
+        @Test func A237_aClosingThatFailedLateIsNotCalledNothing() async throws {
+            let bench = try await Bench()
+            let directory = try TestDirectory()
+            let log = try RevokedLog.open(
+                at: directory["server.key.revoked"], of: bench.service.id, creating: true)
+            let engine = FailingEngine(bench.engine)
+            var settings = bench.settings
+            settings.revocations = log
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna")
+            func message(_ error: TresorError) -> String {
+                StoredService.failure(
+                    error, after: log, "closed nothing", "the account of anna may be closed",
+                    list: "tresor-server accounts"
+                ).message
+            }
+            let failure = TresorError.store(.inputOutput)
+            engine.fail(failure, count: 1)
+            await #expect(throws: failure) { try await service.directory.close(anna.user) }
+            #expect(message(failure).hasPrefix("closed nothing: the database failed"))
+            let changed = "closed nothing: it has changed in between; look at tresor-server accounts, and try again"
+            #expect(message(.noAccess) == changed)
+            engine.failEnds(failure, count: 1)
+            await #expect(throws: failure) { try await service.directory.close(anna.user) }
+            let late = "the account of anna may be closed, now or at the next start of the service: the database failed"
+            #expect(message(failure).hasPrefix(late) && message(failure).hasSuffix("accounts, and run it again"))
+            #expect(try await anna.ask(AccountRequest()).state == .active)
+            let next = try await bench.anotherService()
+            try await log.read { (page) throws(TresorError) in try await next.apply(page) }
+            #expect(try await next.directory.person(anna.user)?.state == .closed)
+        }
+
         @Test func A237_aClosedAccountStaysClosedBehindABackup() async throws {
             let noting = try await NotingBench()
             let anna = try await noting.person("anna")
@@ -113,6 +148,63 @@
             let service = try await noting.restart(from: backup)
             #expect(try await anna.at(service).reply(AccountRequest()) == .unauthorized)
             #expect(try await device.at(service).reply(ServerShareRequest(device: share.id)) == .unauthorized)
+        }
+
+        /// A backup of before the registration has no row to close.
+        @Test func A237_aClosedAccountStaysClosedBehindABackupWithoutIt() async throws {
+            let noting = try await NotingBench()
+            let backup = try await Backup(of: noting.bench)
+            let anna = try await noting.person("anna")
+            try await noting.service.directory.close(anna.user)
+            var service = try await noting.restart(from: backup)
+            #expect(try await service.directory.person(anna.user) == nil)
+            for _ in 0..<2 {
+                #expect(try await anna.at(service).reply(anna.registration()) == .forbidden)
+                service = try await noting.restart()
+            }
+            #expect(try await service.directory.person(anna.user) == nil)
+            let bert = try noting.bench.stranger("bert").at(service)
+            #expect(try await bert.ask(bert.registration()).state == .asked)
+        }
+
+        /// A backup may have the account as it was before it was active.
+        @Test(arguments: [Registration.open, .byInvitation, .closed])
+        func A237_aClosedAccountStaysClosedBehindABackupOfItsBeginning(registration: Registration) async throws {
+            let noting = try await NotingBench(registration)
+            let invitation = registration == .byInvitation ? try await noting.invite() : nil
+            let admin = try noting.bench.admin.at(noting.service)
+            let anna = try noting.bench.stranger("anna").at(noting.service)
+            let admission = AdmitRequest(
+                user: anna.user, card: anna.identity.chain.newest.hash, isAdmitted: true)
+            _ = try await anna.ask(anna.registration(invitation: invitation))
+            var backup = try await Backup(of: noting.bench)
+            #expect(try await noting.service.directory.person(anna.user)?.state == .asked)
+            _ = try await anna.ask(anna.finishing())
+            if registration == .closed {
+                backup = try await Backup(of: noting.bench)
+                #expect(try await noting.service.directory.person(anna.user)?.state == .complete)
+                _ = try await admin.ask(admission)
+            }
+            try await noting.service.directory.close(anna.user)
+            let service = try await noting.restart(from: backup)
+            #expect(try await service.directory.person(anna.user)?.state == .closed)
+            #expect(try await anna.at(service).reply(anna.finishing()) == .unauthorized)
+            #expect(try await anna.at(service).reply(anna.registration(invitation: invitation)) == .unauthorized)
+            #expect(try await admin.at(service).reply(admission) == .forbidden)
+        }
+
+        /// An invitation is taken from somebody whom the operator refuses, also behind a backup of before.
+        @Test func A237_whoWasRefusedIsInvitedNoMore() async throws {
+            let noting = try await NotingBench(.byInvitation)
+            let invitation = try await noting.invite()
+            let eve = try noting.bench.stranger("eve").at(noting.service)
+            _ = try await eve.ask(eve.registration(invitation: invitation))
+            let backup = try await Backup(of: noting.bench)
+            _ = try await noting.bench.admin.at(noting.service).ask(
+                AdmitRequest(user: eve.user, card: eve.identity.chain.newest.hash, isAdmitted: false))
+            let service = try await noting.restart(from: backup)
+            #expect(try await eve.at(service).ask(eve.finishing()).state == .complete)
+            #expect(try await eve.at(service).reply(eve.registration(invitation: invitation)) == .forbidden)
         }
 
         @Test func openInvitationsAreListed() async throws {

@@ -18,7 +18,11 @@
         init(of bench: Bench) async throws {
             let found = try await bench.engine.read { (transaction) throws(TresorError) in
                 try transaction.rows(of: [
-                    SQL("SELECT account, state, chain, generation, sign_key, era, invitation FROM accounts"),
+                    SQL(
+                        """
+                        SELECT account, state, chain, generation, sign_key, era, invitation, handle, asked, statement,
+                        revision FROM accounts
+                        """),
                     SQL("SELECT account, device, share, device_key FROM server_shares"),
                     SQL("SELECT hash, label, until, account FROM invitations"),
                 ])
@@ -26,7 +30,7 @@
             (accounts, shares, invitations) = (found[0], found[1], found[2])
         }
 
-        /// Sets a service back. Who came later is not there.
+        /// Sets a service back. Who came later is not there, and who went is.
         func restore(to bench: Bench) async throws {
             let present = try await bench.engine.read(SQL("SELECT account FROM accounts"))
             let later = try present.map { try $0.value(0) }.filter { user in
@@ -38,8 +42,12 @@
                 + accounts.map { row in
                     SQL(
                         """
-                        UPDATE accounts SET state = $2, chain = $3, generation = $4, sign_key = $5, era = $6,
-                        invitation = $7, awaited = NULL, awaited_card = NULL WHERE account = $1
+                        INSERT INTO accounts
+                        (account, state, chain, generation, sign_key, era, invitation, handle, asked, statement, revision)
+                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                        ON CONFLICT (account) DO UPDATE SET state = $2, chain = $3, generation = $4, sign_key = $5,
+                        era = $6, invitation = $7, asked = $9, statement = $10, revision = $11,
+                        awaited = NULL, awaited_card = NULL
                         """, row.values)
                 }
                 + shares.map {

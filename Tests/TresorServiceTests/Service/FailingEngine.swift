@@ -6,7 +6,7 @@
 
     @testable import TresorService
 
-    /// An engine whose writes, or reads, may fail.
+    /// An engine whose writes, their ends, or reads may fail.
     final class FailingEngine: SQLEngine {
         /// The failure of the next calls.
         private struct Failure {
@@ -18,6 +18,7 @@
         private struct State {
             var ofWrites: Failure?
             var ofReads: Failure?
+            var ofEnds: Failure?
             var writes = 0
         }
 
@@ -40,6 +41,11 @@
             state.withLock { $0.ofReads = Failure(error: error, count: count) }
         }
 
+        /// Has the ends of so many writes fail, when all their statements have run. Nothing of them stays.
+        func failEnds(_ error: TresorError, count: Int) {
+            state.withLock { $0.ofEnds = Failure(error: error, count: count) }
+        }
+
         private static func take(_ failure: inout Failure?) -> TresorError? {
             guard let error = failure?.error, let count = failure?.count, count > 0 else { return nil }
             failure?.count = count - 1
@@ -54,7 +60,13 @@
                 return Self.take(&state.ofWrites)
             }
             if let failure { throw failure }
-            return try await engine.write(erasing: erasing, body)
+            guard let end = state.withLock({ Self.take(&$0.ofEnds) }) else {
+                return try await engine.write(erasing: erasing, body)
+            }
+            return try await engine.write(erasing: erasing) { (transaction) throws(TresorError) -> Value in
+                _ = try body(transaction)
+                throw end
+            }
         }
 
         func read<Value: Sendable>(

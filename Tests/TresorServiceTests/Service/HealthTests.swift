@@ -82,6 +82,44 @@
             #expect(await !service.isHealthy())
         }
 
+        /// The second look takes nothing from the limit of the person, and is not refused because of it.
+        @Test func aRequestThatIsJudgedTwicePaysOnce() async throws {
+            let bench = try await Bench(quotas: { $0.requestsPerSecond = 1 })
+            let engine = FailingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna").at(service)
+            for _ in 0..<9 {
+                engine.fail(.store(.damaged), count: 1)
+                let reply = try await anna.reply(PutKitCopyRequest(locator: anna.user.digest, copy: [1]))
+                #expect(reply.status == 200)
+            }
+            engine.fail(.store(.damaged), count: 2)
+            #expect(try await anna.reply(EndSessionsRequest()).cause == .damaged)
+            #expect(await !service.isHealthy())
+            #expect(try await anna.reply(AccountRequest()).status == 429)
+        }
+
+        /// Somebody else's limit, or a conflict of transactions, says nothing about damage.
+        @Test func damageDoesNotHideBehindALimit() async throws {
+            let bench = try await Bench()
+            let failing = FailingEngine(bench.engine)
+            let engine = MeddlingEngine(failing)
+            let service = try Service(engine: engine, settings: bench.settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna").at(service)
+            failing.fail(.store(.damaged), count: 1)
+            engine.beforeNextWrite {
+                // The first write meets damage, and the next one a conflict.
+                engine.beforeNextWrite { failing.fail(.busy, count: 1) }
+            }
+            let reply = try await anna.reply(EndSessionsRequest())
+            #expect(reply.status == 503 && reply.cause == .damaged)
+            // It looked so once.
+            #expect(await service.isHealthy())
+            #expect(try await anna.reply(EndSessionsRequest()).status == 200)
+        }
+
         @Test func aHeadThatFindsDamageTwiceShowsIt() async throws {
             let bench = try await Bench()
             let engine = FailingEngine(bench.engine)

@@ -98,6 +98,51 @@
             #expect(await service.answer(call) == .forbidden)
         }
 
+        /// One copy gets the share from the disk, and the other one finds that full.
+        @Test func A124_ofTwoCopiesTheOneOnTheDiskGetsTheShare() async throws {
+            let scene = try await Scene(age: 0)
+            defer { scene.service.shutDown() }
+            let meddling = MeddlingEngine(scene.engine)
+            let service = try Service(engine: meddling, settings: scene.bench.settings)
+            defer { service.shutDown() }
+            scene.bench.clock.now += 301
+            let call = try scene.call()
+            let engine = scene.engine
+            meddling.beforeNextWrite {
+                let copy = await service.answer(call)
+                #expect(copy.status == 200)
+                engine.fail(.store(.full))
+            }
+            #expect(await service.answer(call) == .forbidden)
+            engine.fail(nil)
+            #expect(await service.answer(call) == .forbidden)
+        }
+
+        /// What nobody was answered is not spent: damage does not hide behind a refusal.
+        @Test func aRequestThatFailedIsNotSpent() async throws {
+            let scene = try await Scene(age: 0)
+            defer { scene.service.shutDown() }
+            let meddling = MeddlingEngine(scene.engine)
+            let service = try Service(engine: meddling, settings: scene.bench.settings)
+            defer { service.shutDown() }
+            scene.bench.clock.now += 301
+            let engine = scene.engine
+            // The look for the share, the one for a kept answer, and the one for the account the second time.
+            for (count, status, later) in [(1, 200, 403), (3, 503, 200)] {
+                let call = try scene.call()
+                meddling.beforeNextWrite {
+                    engine.fail(.store(.full))
+                    engine.failReads(.store(.damaged), count: count)
+                }
+                let reply = await service.answer(call)
+                #expect(reply.status == status)
+                let isDamaged = reply.cause == .damaged
+                #expect(isDamaged == (status == 503))
+                #expect(await service.answer(call).status == later)
+                engine.fail(nil)
+            }
+        }
+
         @Test func whatIsSpentHasBounds() throws {
             let spent = SpentRequests(start: 1_000, share: 2, maximum: 3)
             func key(_ user: UInt8, _ id: UInt8, time: UInt64 = 2_000) throws -> RequestKey {
@@ -115,6 +160,12 @@
             try spent.spend(try key(2, 1), at: 2_001)
             #expect(throws: TresorError.store(.full)) { try spent.spend(try key(3, 1), at: 2_001) }
             #expect(throws: TresorError.store(.full)) { try spent.spend(try key(4, 1, time: 1_300), at: 2_001) }
+            // What was spent for nothing gives its place back, and may be spent again.
+            spent.release(first)
+            #expect(!spent.contains(first) && spent.contains(second))
+            try spent.spend(first, at: 2_000)
+            spent.release(try key(9, 9))
+            #expect(throws: TresorError.store(.full)) { try spent.spend(try key(2, 2), at: 2_001) }
             // What nobody may send any more is forgotten.
             try spent.spend(try key(3, 1, time: 2_601), at: 2_601)
             #expect(!spent.contains(first) && spent.contains(second))

@@ -134,6 +134,8 @@ extension Mutation {
     package static let awaitedCard = Mutation(rawValue: "awaitedCard")
     /// That the operator decides about the next card of an account from a backup.
     package static let operatorsCard = Mutation(rawValue: "operatorsCard")
+    /// That an account which was closed stays closed, whatever a backup has of it.
+    package static let closedAccount = Mutation(rawValue: "closedAccount")
     /// That an import at a service puts nobody else's card.
     package static let importedCard = Mutation(rawValue: "importedCard")
     /// That an import at a service makes the wraps that go with an entry.
@@ -142,6 +144,8 @@ extension Mutation {
     package static let importedEntries = Mutation(rawValue: "importedEntries")
     /// That a request which was answered while the disk was full is spent.
     package static let spentRequest = Mutation(rawValue: "spentRequest")
+    /// That a request which is answered while the disk is full was not spent on the disk before.
+    package static let spentOnDisk = Mutation(rawValue: "spentOnDisk")
     /// That the accounts behind one address leave places to others.
     package static let linePlaces = Mutation(rawValue: "linePlaces")
     /// That a recent session is open where its entry is written.

@@ -52,6 +52,26 @@
                 try await noting.service.distrust(operator: nil)
                 return try await noting.bench.renewed(noting.renewed(thief)).publish(after: thief).status == 200
             }
+            try await Self.expectReal(without: .closedAccount) {
+                // The backup has no row of the account.
+                let noting = try await NotingBench()
+                let backup = try await Backup(of: noting.bench)
+                let anna = try await noting.person("anna")
+                try await noting.service.directory.close(anna.user)
+                let service = try await noting.restart(from: backup)
+                return try await anna.at(service).reply(anna.registration()).status == 200
+            }
+            try await Self.expectReal(without: .closedAccount) {
+                // The backup has it as it was before it was active.
+                let noting = try await NotingBench()
+                let anna = try noting.bench.stranger("anna").at(noting.service)
+                _ = try await anna.ask(anna.registration())
+                let backup = try await Backup(of: noting.bench)
+                _ = try await anna.ask(anna.finishing())
+                try await noting.service.directory.close(anna.user)
+                let service = try await noting.restart(from: backup)
+                return try await anna.at(service).reply(anna.finishing()).status == 200
+            }
         }
 
         @Test func A247_withoutTheChecksAnImportBreaksOff() async throws {

@@ -137,6 +137,22 @@
                 engine.fail(nil)
                 return await service.answer(call).status == 200
             }
+            try await Self.expectReal(without: .spentOnDisk) {
+                let bench = try await Bench()
+                let failing = FailingEngine(bench.engine)
+                let engine = MeddlingEngine(failing)
+                let service = try Service(engine: engine, settings: bench.settings)
+                defer { service.shutDown() }
+                bench.clock.now += 301
+                let (device, share) = try await bench.person("anna").trustedDevice()
+                let call = try device.call(ServerShareRequest(device: share.id))
+                engine.beforeNextWrite {
+                    // A copy has the share, and then the disk is full.
+                    _ = await service.answer(call)
+                    failing.fail(.store(.full))
+                }
+                return await service.answer(call).status == 200
+            }
         }
 
         private static func accepts(_ more: [(String, String)], host: String = "tresor.example") -> Bool {
