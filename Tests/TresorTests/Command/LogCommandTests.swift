@@ -138,7 +138,8 @@ extension CommandSuite {
             try await stage.expect(0, as: "anna", "rotate", "-t", "other", "--yes")
             stage.world.clock.now = now + day
             let refused = try await stage.run(as: "anna", ["share", "-t", "other", "bob", "--until", "2026-06-30"])
-            #expect(refused.code == 1 && refused.error.contains("the newest entry of an owner of other is of 2090-01-01"))
+            #expect(refused.code == 1)
+            #expect(refused.error.contains("the newest entry of an owner of other is of 2090-01-01"))
             try await anna.share(other, with: [bob], as: .reader, notAfter: now + 58 * day)
             for name in ["plans", "other"] {
                 let sealed = try await stage.expect(0, as: "anna", "encrypt", "-t", name, "@plan", "-o", "@y.tresor")
