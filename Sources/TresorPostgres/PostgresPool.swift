@@ -49,7 +49,7 @@
             func mayBegin(_ job: Job) -> Bool { job.kind == .read || freeWrites > 0 }
 
             /// Begins a job, if it may. While commits hang, a write takes the worker that has the least to lose, and a read
-            /// opens no connection: PostgreSQL has those of the commits besides.
+            /// opens no connection beside those that are open: PostgreSQL has those of the commits too.
             mutating func begin(_ job: Job) -> Worker? {
                 guard mayBegin(job), !idle.isEmpty else { return nil }
                 let isWrite = job.kind == .write
