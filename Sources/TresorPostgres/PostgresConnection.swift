@@ -55,6 +55,9 @@
         /// The kind of a transaction that does not say how it begins.
         private(set) var defaultKind = PostgresTransaction.Kind.read
 
+        /// Whether the last attempt to open the connection failed.
+        private var isUnavailable = false
+
         init(_ location: PostgresLocation, _ watch: PostgresWatch) {
             self.location = location
             self.watch = watch
@@ -62,8 +65,21 @@
 
         deinit { close() }
 
+        /// What a connection needs before the next transaction.
+        enum Readiness: Equatable {
+            /// It is open, and a transaction of this kind needs no other setting.
+            case open(PostgresTransaction.Kind)
+            /// It has to be opened.
+            case closed
+            /// It has to be opened, and the last attempt failed.
+            case unavailable
+        }
+
         /// Whether there is a connection, as far as it was used.
         var isOpen: Bool { connection != nil }
+
+        /// What it needs before the next transaction.
+        var readiness: Readiness { isOpen ? .open(defaultKind) : isUnavailable ? .unavailable : .closed }
 
         /// Closes the connection. The next call of ``prepare()`` opens another.
         func close() {
@@ -79,7 +95,9 @@
         func prepare() throws(PostgresFailure) {
             if let connection, Self.isAlive(connection) { return }
             close()
+            isUnavailable = true
             connection = try Self.open(location, watch)
+            isUnavailable = false
         }
 
         /// Runs statements in one exchange.

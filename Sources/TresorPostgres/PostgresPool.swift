@@ -48,15 +48,17 @@
 
             func mayBegin(_ job: Job) -> Bool { job.kind == .read || freeWrites > 0 }
 
-            /// Begins a job, if it may. While commits hang, a write takes the worker that has the least to lose. Otherwise a
-            /// job takes one whose connection is set for its kind, if there is one.
+            /// Begins a job, if it may. While commits hang, a write takes the worker that has the least to lose, and a read
+            /// opens no connection beside those that are open: PostgreSQL has those of the commits too.
             mutating func begin(_ job: Job) -> Worker? {
                 guard mayBegin(job), !idle.isEmpty else { return nil }
                 let isWrite = job.kind == .write
                 freeWrites -= isWrite ? 1 : 0
                 guard !isWrite || hungWrites == 0 else { return idle.removeFirst() }
-                let place = idle.lastIndex { $0.connection.isOpen && $0.connection.defaultKind == job.kind }
-                return idle.remove(at: place ?? idle.endIndex - 1)
+                let connections = idle.map(\.connection.readiness)
+                return PostgresPool.place(for: job.kind, among: connections, opening: hungWrites == 0).map {
+                    idle.remove(at: $0)
+                }
             }
 
             /// Begins what waits and may begin, the oldest first.
@@ -68,7 +70,7 @@
                 return begun
             }
 
-            /// Ends a job. A worker without a connection is the last to get another.
+            /// Ends a job. Workers without a connection stand before those with one.
             mutating func end(_ job: Job, on worker: Worker) {
                 if job.kind == .write {
                     switch worker.connection.lastCommit {
@@ -81,6 +83,22 @@
                 }
                 idle.insert(worker, at: worker.connection.isOpen ? idle.endIndex : 0)
             }
+        }
+
+        /// Returns the place of the connection that suits a transaction of a kind best; `nil` if there is none.
+        ///
+        /// One that is set for the kind comes first. Setting another one costs each time that the kind changes, and opening
+        /// one costs once. A server that refused one more connection is asked again when there is no other way.
+        ///
+        /// - Parameters:
+        ///   - idle: what the connections are, those that are open last.
+        ///   - opening: whether a connection may be opened although another one is open.
+        static func place(
+            for kind: PostgresTransaction.Kind, among idle: [PostgresConnection.Readiness], opening: Bool
+        ) -> Int? {
+            if let place = idle.lastIndex(of: .open(kind)) { return place }
+            if opening, let place = idle.lastIndex(of: .closed) { return place }
+            return idle.indices.last
         }
 
         private let watches: [PostgresWatch]

@@ -95,6 +95,24 @@
             await other.close()
         }
 
+        /// Reads and writes that take turns go over two connections, and set neither anew.
+        @Test func readsAndWritesHaveConnectionsOfTheirOwn() async throws {
+            let (engine, other) = try await Self.engines()
+            let server = SQL("SELECT CAST(pg_backend_pid() AS bigint)")
+            let reading = try await other.read(server)
+            var writing: Set<[SQLRow]> = []
+            for _ in 0..<3 {
+                let found = try await other.write { (transaction) throws(TresorError) in
+                    try transaction.run([server], finishing: true).map(\.rows)
+                }
+                writing.formUnion(found)
+                #expect(try await other.read(server) == reading)
+            }
+            #expect(writing.count == 1 && !writing.contains(reading))
+            await engine.close()
+            await other.close()
+        }
+
         /// A commit that fails is no success, and the connection goes on.
         @Test func aCommitThatFailsIsNoSuccess() async throws {
             let (engine, other) = try await Self.engines()

@@ -82,6 +82,31 @@
             #expect(try await read.value == 7)
         }
 
+        /// A connection that is set for a transaction comes first, and another one is opened before one is set anew. None is
+        /// opened where the server refused one, or keeps those of commits that hang.
+        @Test func theConnectionThatSuitsATransactionBestIsChosen() {
+            func place(_ idle: [PostgresConnection.Readiness], opening: Bool = true) -> Int? {
+                PostgresPool.place(for: .write, among: idle, opening: opening)
+            }
+            #expect(place([.closed, .open(.write), .open(.read)]) == 1)
+            #expect(place([.open(.write), .open(.write)]) == 1)
+            #expect(place([.closed, .closed, .open(.read)]) == 1)
+            #expect(place([.closed, .unavailable, .open(.read)]) == 0)
+            #expect(place([.closed, .open(.read)], opening: false) == 1)
+            #expect(place([.unavailable, .open(.read)]) == 1)
+            #expect(place([.unavailable, .unavailable]) == 1)
+            #expect(place([.closed, .closed], opening: false) == 1)
+            #expect(place([]) == nil)
+            #expect(PostgresPool.place(for: .read, among: [.open(.read), .open(.write)], opening: true) == 0)
+        }
+
+        @Test func aConnectionThatCouldNotBeOpenedIsUnavailable() throws {
+            let connection = PostgresConnection(try #require(PostgresLocation("host=/nowhere")), PostgresWatch())
+            #expect(connection.readiness == .closed)
+            #expect(throws: PostgresFailure.self) { try connection.prepare() }
+            #expect(connection.readiness == .unavailable)
+        }
+
         /// PostgreSQL keeps the connections of commits that were given up. No more of them come until one succeeds.
         @Test func afterCommitsThatHungOneWriteAtATimeTries() async throws {
             let pool = PostgresPool(try #require(PostgresLocation("host=/nowhere")), count: 4)

@@ -85,15 +85,21 @@
         /// A process that ends tells the others first what it has written.
         @Test func hintsThatWaitAreSentBeforeTheEnd() async throws {
             let (engine, other) = try await Self.engines()
-            let hints = other.hints()
-            for hint in 0..<9 as Range<UInt8> { engine.notify([hint]) }
+            let (own, hints) = (engine.hints(), other.hints())
+            engine.notify([0])
+            for await hint in own where hint == [0] { break }
+            // The first has been sent. Those that come close behind it wait.
+            for hint in 1...8 as ClosedRange<UInt8> { engine.notify([hint]) }
             await engine.close()
+            // What is sent later comes later: here nothing more can come.
+            other.notify([9])
             var received: Set<[UInt8]> = []
             for await hint in hints {
                 received.insert(hint)
-                if received.count == 9 { break }
+                if hint == [9] { break }
             }
-            #expect(received.count == 9)
+            let all = Set((0...9 as ClosedRange<UInt8>).map { [$0] })
+            #expect(received == all)
             await other.close()
         }
 
@@ -359,6 +365,15 @@
                     WHERE relkind = 'r' AND relispartition AND attname IN ('entry', 'wrap') AND attstorage = 'e'
                     """))
             #expect(external == [SQLRow([64])])
+            // The parts have the fill that the whole cannot have.
+            let filled = try await engine.read(
+                SQL(
+                    """
+                    SELECT count(*) FROM pg_class \
+                    WHERE relkind = 'r' AND relispartition AND 'fillfactor=70' = ANY (reloptions)
+                    """))
+            let filling = tables.filter { $0.partCount > 1 && $0.fill == 70 }.map(\.partCount).reduce(0, +)
+            #expect(filling > 0 && filled == [SQLRow([.integer(Int64(filling))])])
             await engine.close()
         }
 

@@ -11,7 +11,7 @@
         private static let items = Table(name: "items", columns: [.bytes("item")], key: ["item"])
         private static let more = Table(
             name: "more", columns: [.bytes("item"), .integer("number")], key: ["item", "number"], partCount: 4,
-            fill: 100)
+            fill: 70)
 
         @Test(arguments: EngineKind.installed) func anOlderDatabaseMigrates(kind: EngineKind) async throws {
             let engine = try await TestDatabase(kind).open()

@@ -91,7 +91,7 @@
 
         /// Writes a line of the log to standard error. It names nobody.
         static func report(_ event: LogLine.Event) {
-            Report(logsSources: false, write: StandardError.write).say(event)
+            Report(logsSources: false) { StandardError.write($0.text) }.say(event)
         }
     }
 

@@ -58,9 +58,11 @@
             case info, warning, error
         }
 
+        let level: Level
         private var values: [Field: String] = [:]
 
         init(_ event: Event, _ level: Level = .info, at time: CalendarTime = .now, process: Int32) {
+            self.level = level
             values[.at] = Self.quoted(time.text)
             values[.level] = Self.quoted(level.rawValue)
             values[.event] = Self.quoted(event.rawValue)

@@ -16,13 +16,13 @@
         let registry = PrometheusRegistry()
         /// Whether lines name the address of the client.
         private let logsSources: Bool
-        private let write: @Sendable (String) -> Void
+        private let write: @Sendable (LogLine) -> Void
         private let process = getpid()
 
         /// - Parameters:
         ///   - logsSources: whether lines name the address of the client.
         ///   - write: takes each line.
-        init(logsSources: Bool, write: @escaping @Sendable (String) -> Void) {
+        init(logsSources: Bool, write: @escaping @Sendable (LogLine) -> Void) {
             self.logsSources = logsSources
             self.write = write
             connections(0)
@@ -36,7 +36,7 @@
             line.add(exchange, source: logsSources)
             line.add(reply)
             line.add(cause)
-            write(line.text)
+            write(line)
             let operation = ("operation", exchange.head?.route.name ?? "none")
             registry.add(
                 1, to: .requests,
@@ -53,7 +53,7 @@
             var line = LogLine(.cut, .warning, process: process)
             line.add(exchange, source: logsSources)
             line.add(cause)
-            write(line.text)
+            write(line)
             registry.add(
                 1, to: .cut, [("operation", exchange.head?.route.name ?? "none"), ("cause", cause.rawValue)])
         }
@@ -76,7 +76,7 @@
             var line = LogLine(event, level, process: process)
             if let port { line.add(port: port) }
             if let reason { line.add(reason: reason) }
-            write(line.text)
+            write(line)
         }
     }
 

@@ -45,7 +45,7 @@
                     .bytes("tresor"), .bytes("account"), .integer("entries"), .integer("bytes"), .integer("day"),
                     .integer("unread"),
                 ],
-                key: ["tresor", "account"], partCount: 32),
+                key: ["tresor", "account"], partCount: 32, fill: 70),
             // The tombstones behind which rows still lie.
             Table(name: "deletions", columns: [.bytes("tresor")], key: ["tresor"]),
             // A part of a snapshot of the folded log after `count` entries. Where part 0 lies, all parts do.

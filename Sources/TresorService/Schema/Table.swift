@@ -38,7 +38,8 @@
         var indexes: [Index] = []
         /// The number of parts over which PostgreSQL spreads the rows by the first column of the key.
         var partCount = 1
-        /// The percentage of a page that PostgreSQL fills, so that a row that changes often stays in its page.
+        /// The percentage of a page that PostgreSQL fills, so that a row that changes often stays in its page. Of a table
+        /// that is spread, each part has it: PostgreSQL refuses it for the whole.
         var fill = 100
 
         /// Returns the statements that create the table.
@@ -64,13 +65,14 @@
 
         private func postgres() -> [String] {
             var create = "CREATE TABLE \(name) (\(definition(in: .postgres)))"
-            if partCount > 1 { create += " PARTITION BY HASH (\(key[0]))" }
-            if fill < 100 { create += " WITH (fillfactor = \(fill))" }
+            let filling = fill < 100 ? " WITH (fillfactor = \(fill))" : ""
+            create += partCount > 1 ? " PARTITION BY HASH (\(key[0]))" : filling
             let storage = columns.filter { $0.content == .incompressible }.map {
                 "ALTER TABLE \(name) ALTER COLUMN \($0.name) SET STORAGE EXTERNAL"
             }
             let parts = (partCount > 1 ? 0..<partCount : 0..<0).map {
-                "CREATE TABLE \(name)_\($0) PARTITION OF \(name) FOR VALUES WITH (MODULUS \(partCount), REMAINDER \($0))"
+                "CREATE TABLE \(name)_\($0) PARTITION OF \(name) "
+                    + "FOR VALUES WITH (MODULUS \(partCount), REMAINDER \($0))\(filling)"
             }
             return [create] + storage + parts
         }

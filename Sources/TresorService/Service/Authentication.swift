@@ -238,7 +238,8 @@
             switch state(of: statement, rows) {
             case .open:
                 statements.keep(SignedStatement(statement, session, by: signer.key, at: clock()), of: statement.user)
-            case .waiting: break
+            // What is not open is not tried where it would write.
+            case .waiting: statements.forget(of: statement.user) { $0.session == session }
             case .ended(let era): return .ended(era)
             case .closed: return nil
             }

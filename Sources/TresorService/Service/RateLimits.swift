@@ -143,9 +143,6 @@
             }
         }
 
-        /// Gives one request back that was taken.
-        func giveBack(_ key: Key, _ rate: Rate) { charge(-1, key, rate) }
-
         private func nanoseconds(to time: ContinuousClock.Instant) -> Int64 {
             Int64((start.duration(to: time) / .nanoseconds(1)).rounded())
         }

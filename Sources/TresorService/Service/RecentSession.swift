@@ -77,7 +77,10 @@
             return statement.user
         }
 
-        /// Finds the recent session of a request of a person, and takes the request from their bucket.
+        /// Finds the recent session of a request of a person whose bucket has room for it.
+        ///
+        /// Nothing is taken from the bucket yet: the session may have ended, and one that has takes nothing from its person.
+        /// ``confirm(_:)`` takes it.
         ///
         /// - Parameter find: finds what makes the request likely to be answered. It is asked before the signature of the
         ///   request is verified.
@@ -95,22 +98,21 @@
             let isSigned = try Self.holds { () throws(TresorError) in
                 try Ed25519.verify(authorization.signature, of: request.message, by: statement.key)
             }
-            guard isSigned, limits.take(.requests(statement.user.digest.bytes), rate) == nil else { return nil }
+            guard isSigned, limits.look(.requests(statement.user.digest.bytes), rate) == nil else { return nil }
             let held = RecentSession(
                 statement: statement, session: session, signer: known.signer,
                 request: RequestKey(request, of: statement.user))
             return (held, promise)
         }
 
-        /// Notes that a recent session was open.
+        /// Notes that a recent session was open, and charges its person for the request.
+        ///
+        /// Requests that were judged at the same time may have emptied the bucket since. It was done nevertheless, so the
+        /// next one waits longer.
         func confirm(_ recent: RecentSession) {
+            limits.charge(1, .requests(recent.user.digest.bytes), rate)
             statements.keep(
                 SignedStatement(recent.statement, recent.session, by: recent.signer, at: clock()), of: recent.user)
-        }
-
-        /// Gives back what was taken from the bucket for a request that is judged anew.
-        func giveBack(_ recent: RecentSession) {
-            limits.giveBack(.requests(recent.user.digest.bytes), rate)
         }
     }
 #endif

@@ -214,17 +214,9 @@
             let appending = Appending(context: context)
             let found = try authentication.recentSession(of: call) { appending.expected(call.body, by: $0) }
             guard let (recent, request) = found else { return nil }
-            do throws(TresorError) {
-                if try await appending.append(request, in: recent) {
-                    authentication.confirm(recent)
-                    return true
-                }
-            } catch {
-                authentication.giveBack(recent)
-                throw error
-            }
-            authentication.giveBack(recent)
-            return false
+            guard try await appending.append(request, in: recent) else { return false }
+            authentication.confirm(recent)
+            return true
         }
 
         private static let conflict = ServiceReply(OutcomeAnswer(.conflict))

@@ -36,6 +36,7 @@
             var behindRead: [SQL] = []
             var pause: Pause?
             var texts: [String] = []
+            var readTexts: [String] = []
         }
 
         private let engine: any SQLEngine
@@ -68,6 +69,15 @@
             }
         }
 
+        /// Returns the texts of the statements that transactions which only read have run since the last call.
+        func takeReadTexts() -> [String] {
+            plan.withLock { plan in
+                let texts = plan.readTexts
+                plan.readTexts = []
+                return texts
+            }
+        }
+
         var dialect: SQLDialect { engine.dialect }
 
         func write<Value: Sendable>(
@@ -86,11 +96,26 @@
 
         func read<Value: Sendable>(
             _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
-        ) async throws(TresorError) -> Value { try await engine.read(body) }
+        ) async throws(TresorError) -> Value {
+            try await engine.read { [self] (transaction) throws(TresorError) in
+                try body(ReadTransaction(base: transaction, engine: self))
+            }
+        }
 
         func notify(_ hint: [UInt8]) { engine.notify(hint) }
         func hints() -> AsyncStream<[UInt8]> { engine.hints() }
         func close() async { await engine.close() }
+
+        /// A transaction that notes the statements with which it reads.
+        private struct ReadTransaction: SQLTransaction {
+            let base: any SQLTransaction
+            let engine: MeddlingEngine
+
+            func run(_ statements: [SQL], finishing: Bool) throws(TresorError) -> [SQLResult] {
+                engine.plan.withLock { $0.readTexts += statements.map(\.text) }
+                return try base.run(statements, finishing: finishing)
+            }
+        }
 
         /// A transaction that notes its statements.
         private struct Transaction: SQLTransaction {

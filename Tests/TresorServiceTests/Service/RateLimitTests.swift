@@ -33,17 +33,15 @@
             #expect(limits.look(key, Self.rate, at: start) == 11)
         }
 
-        @Test func whatIsGivenBackIsTakenOnce() {
-            let now = start
-            let limits = RateLimits(clock: { now })
+        /// What was used is counted, also where the bucket holds less.
+        @Test func aBucketThatIsChargedBeyondItsEndFillsLater() {
+            let limits = RateLimits()
             let key = RateLimits.Key.requests([1])
-            // A bucket never holds more than it began with.
-            limits.giveBack(key, Self.rate)
-            for _ in 0..<3 { #expect(limits.take(key, Self.rate) == nil) }
-            #expect(limits.take(key, Self.rate) != nil)
-            limits.giveBack(key, Self.rate)
-            #expect(limits.take(key, Self.rate) == nil)
-            #expect(limits.take(key, Self.rate) != nil)
+            for _ in 0..<3 { #expect(limits.take(key, Self.rate, at: start) == nil) }
+            limits.charge(1, key, Self.rate, at: start)
+            #expect(limits.look(key, Self.rate, at: start) == 21)
+            #expect(limits.look(key, Self.rate, at: start + .seconds(19)) == 2)
+            #expect(limits.take(key, Self.rate, at: start + .seconds(20)) == nil)
         }
 
         @Test func everybodyHasABucketForEachThing() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Synchronization
     import Testing
     import TresorCore
     import TresorCrypto
@@ -18,6 +19,16 @@
             return AppendRequest(
                 tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes, wraps: [],
                 removing: [])
+        }
+    }
+
+    extension Signer {
+        /// Whether the service knows the session without its rows.
+        func isKnown() throws -> Bool {
+            let head = ServiceHead(
+                operation: .append, bodyByteCount: 10, authorization: try call(.append, []).authorization, source: [],
+                audiences: [.ofTests])
+            return service.knows(head) == user
         }
     }
 
@@ -43,6 +54,36 @@
             var status: Int { self == .waiting ? 403 : 401 }
         }
 
+        /// The second append of a session reads neither the account nor the end of the log before it writes.
+        @Test func anAppendOfARecentSessionIsOneTransaction() async throws {
+            let bench = try await Bench()
+            let engine = MeddlingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            let anna = try await bench.person("anna").at(service)
+            let founding = try anna.founding()
+            #expect(try await anna.ask(founding).outcome == .done)
+            let reads = Mutex<[String]>([])
+            func asked(_ request: AppendRequest, by signer: Signer) async throws -> [Bool] {
+                _ = engine.takeReadTexts()
+                engine.beforeNextWrite { reads.withLock { $0 = engine.takeReadTexts() } }
+                #expect(try await signer.ask(request).outcome == .done)
+                let texts = reads.withLock { $0 }
+                return ["FROM accounts", "JOIN access"].map { name in texts.contains { $0.contains(name) } }
+            }
+            let second = try founding.next(by: anna)
+            let recent = try await asked(second, by: anna)
+            #expect(recent == [false, false])
+            // A session that was not heard of is looked for first, and the end of a log that another process wrote.
+            let unheard = try bench.signer(anna.identity).at(service)
+            let third = try second.next(by: unheard)
+            let first = try await asked(third, by: unheard)
+            #expect(first == [true, false])
+            let fourth = try third.next(by: anna)
+            #expect(try await anna.at(bench.service).ask(fourth).outcome == .done)
+            let later = try await asked(try fourth.next(by: anna), by: anna)
+            #expect(later == [true, true])
+        }
+
         @Test(arguments: End.allCases) func A236_aSessionThatHasEndedWritesNothing(_ end: End) async throws {
             let bench = try await Bench()
             let engine = MeddlingEngine(bench.engine)
@@ -55,9 +96,11 @@
             let third = try second.next(by: anna)
             let change = try end.statement(anna)
             let before = try await bench.rows()
+            #expect(try anna.isKnown())
             // It ends elsewhere when this process has judged the entry already.
             engine.beforeNextWrite { [bench] in _ = try? await bench.engine.write([change]) }
             #expect(try await anna.reply(third).status == end.status)
+            #expect(try !anna.isKnown())
             #expect(try await anna.reply(third).status == end.status)
             let after = try await bench.rows()
             #expect(after.prefix(4) == before.prefix(4) && after.last == before.last)
@@ -154,6 +197,64 @@
             let refused = try founding.next(by: try bench.stranger("eve"))
             for _ in 0..<9 { #expect(try await next.reply(refused).status < 429) }
             #expect(try await next.reply(refused).status == 429)
+        }
+
+        /// A bench whose accounts may ask ten times at once, for one more each second.
+        private static func benchOfTen() async throws -> (Bench, MeddlingEngine, Service) {
+            let bench = try await Bench()
+            let engine = MeddlingEngine(bench.engine)
+            var settings = bench.settings
+            settings.quotas.requestsPerSecond = 1
+            return (bench, engine, try Service(engine: engine, settings: settings))
+        }
+
+        /// While an append of an ended session is tried, the session that lives has the whole bucket.
+        @Test func A233_anEndedSessionTakesNothingForAWhileEither() async throws {
+            let (bench, engine, service) = try await Self.benchOfTen()
+            let former = try await bench.person("anna").at(service)
+            let founding = try former.founding()
+            #expect(try await former.ask(founding).outcome == .done)
+            let renewed = try former.identity.renewCard(time: bench.clock.now).identity
+            let change = Account.replacement(by: renewed.chain, after: 0)
+            let next = try bench.signer(renewed).at(service)
+            let answers = Mutex<[Int]>([])
+            engine.beforeNextWrite { [bench] in
+                _ = try? await bench.engine.write([change])
+                for _ in 0..<10 {
+                    let status = (try? await next.reply(AccountRequest()))?.status ?? 0
+                    answers.withLock { $0.append(status) }
+                }
+            }
+            #expect(try await former.reply(try founding.next(by: former)) == .unauthorized)
+            // Founding has taken one of ten.
+            let statuses = answers.withLock { $0 }
+            #expect(statuses == [Int](repeating: 200, count: 9) + [429])
+        }
+
+        /// Each append is counted, also one that was written when others had emptied the bucket.
+        @Test func A233_anAppendAtOnceIsCounted() async throws {
+            let (bench, engine, service) = try await Self.benchOfTen()
+            let anna = try await bench.person("anna").at(service)
+            var last = try anna.founding()
+            #expect(try await anna.ask(last).outcome == .done)
+            for _ in 0..<4 {
+                last = try last.next(by: anna)
+                #expect(try await anna.ask(last).outcome == .done)
+            }
+            let answers = Mutex<[Int]>([])
+            engine.beforeNextWrite {
+                for _ in 0..<6 {
+                    let status = (try? await anna.reply(AccountRequest()))?.status ?? 0
+                    answers.withLock { $0.append(status) }
+                }
+            }
+            last = try last.next(by: anna)
+            #expect(try await anna.ask(last).outcome == .done)
+            let statuses = answers.withLock { $0 }
+            #expect(statuses == [Int](repeating: 200, count: 5) + [429])
+            // It waits for two: the one that was beyond the bucket, and its own.
+            let refused = try await anna.reply(try last.next(by: anna))
+            #expect(refused.status == 429 && refused.retryAfter == 3)
         }
     }
 #endif

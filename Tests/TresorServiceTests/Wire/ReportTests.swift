@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    import Dispatch
     import Foundation
     import NIOCore
-    import Synchronization
     import TestSupport
     import Testing
     import TresorCore
@@ -60,34 +58,6 @@
                 #expect(lines[2].contains("\"event\":\"cut\",\"operation\":\"card\",\"cause\":\"left\""))
                 #expect(!wire.report.registry.text.contains("tresor_requests_total{"))
             }
-        }
-
-        @Test("Lines of the log that come while others are written are written together, in order, and each whole")
-        func writesLinesTogether() async throws {
-            let texts = Mutex<[String]>([])
-            let (isWriting, mayEnd, isDone) = (
-                DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
-            )
-            let lines = (0..<101).map { "\($0) " + String(repeating: "x", count: 90) + "\n" }
-            let writer = LineWriter { text in
-                let all = texts.withLock { texts in
-                    texts.append(text)
-                    return texts
-                }
-                if all.count == 1 {
-                    isWriting.signal()
-                    mayEnd.wait()
-                }
-                if all.joined().hasSuffix(lines[100]) { isDone.signal() }
-            }
-            writer.write(lines[0])
-            try await Cores.apart { isWriting.wait() }
-            for line in lines.dropFirst() { writer.write(line) }
-            mayEnd.signal()
-            try await Cores.apart { isDone.wait() }
-            let written = texts.withLock { $0 }
-            #expect(written.joined() == lines.joined())
-            #expect(written.count == 4 && written.allSatisfy { $0.hasSuffix("\n") && $0.utf8.count <= 4_096 })
         }
 
         @Test("The metrics count what was answered, with labels of closed lists")

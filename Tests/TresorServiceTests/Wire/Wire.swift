@@ -173,5 +173,6 @@
 
         var all: [String] { lines.withLock { $0 } }
         func add(_ line: String) { lines.withLock { $0.append(line) } }
+        func add(_ line: LogLine) { add(line.text) }
     }
 #endif
