@@ -916,6 +916,11 @@ def read_pins(data):
     return pins
 
 
+def counting(pins, own):
+    """The pins that count: what this home compared, and what the newest card of its own chain said."""
+    return [pin for pin in pins if pin.how != KNOWN or own is not None and pin.by == own.newest.hash]
+
+
 def encode_pins(pins):
     return preamble(b"tresorP2") + b"".join(pin.encode() for pin in pins)
 
@@ -984,7 +989,7 @@ def put_pin(pins, chain, replacing, beside, now):
     others = namesakes(pins, chain)
     require(replacing or beside or not others, "unverified")
     for pin in others if replacing else []:
-        pin.replaced = 1
+        pin.replaced, pin.time = 1, max(now, pin.time)
     if mine:
         return [Pin(now, 0, chain) if pin is mine[0] else pin for pin in pins]
     return pins + [Pin(now, 0, chain)]
@@ -3753,24 +3758,45 @@ def newest_statements(statements):
     return newest, disputed
 
 
+def latest_statement(statements, user): return max(pin.time for pin in statements if pin.chain.user == user)
+
+
+def judge_statement(said, pins, statements):
+    """Step 3: what the newest statement about a person brings about."""
+    user = said.chain.user
+    here = next((pin for pin in pins if pin.chain.user == user), None)
+    own = here is not None and here.how != KNOWN
+    if user in newest_statements(statements)[1]:                                                    # 3.1
+        return "nothing" if own and here.time > latest_statement(statements, user) else "conflict"
+    if here is not None and not comparable(said.chain, here.chain):                                 # 3.2
+        if said.time < here.time or own and (here.replaced or said.replaced):
+            return "nothing"
+        if own:
+            return "conflict"
+    elif here is not None:                                                                          # 3.3
+        if not said.is_newer(here) or said.says(here):
+            return "nothing"
+        if own:
+            return "nothing" if here.replaced == said.replaced else "conflict"
+    holders = [pin for pin in pins if pin.how != KNOWN and not pin.replaced and pin.chain.user != user]
+    taken = not said.replaced and any(pin.chain.handle == said.chain.handle for pin in holders)     # 3.4
+    return "conflict" if taken else "put"
+
+
 def take_known(pins, statements, own):
-    newest, disputed = newest_statements(statements)                                                # 1
-    ends = [pin for pin in pins if pin.how == KNOWN and pin.by != own.newest.hash]                  # 2
-    pins = [pin for pin in pins if pin not in ends]
-    compared = [pin for pin in pins if pin.how != KNOWN and not pin.replaced]
+    newest, _ = newest_statements(statements)                                                       # 1
+    stored, pins = pins, counting(pins, own)                                                        # 2
+    ends = [pin for pin in stored if pin not in pins]
     conflicts = []
     for user, said in sorted(newest.items()):                                                       # 3
         if user == own.user:
             continue
-        here = next((pin for pin in pins if pin.chain.user == user), None)
-        other = user in disputed or here is not None and not comparable(said.chain, here.chain)
-        if not other and here is not None and (not said.is_newer(here) or said.says(here)):
-            continue
-        changes = here is not None and here.how != KNOWN and here.replaced != said.replaced
-        taken = not said.replaced and any(pin.chain.user != user and pin.chain.handle == said.chain.handle for pin in compared)
-        if other or changes or taken:
+        result = judge_statement(said, pins, statements)
+        if result == "conflict":
             conflicts.append(user)
+        if result != "put":
             continue
+        here = next((pin for pin in pins if pin.chain.user == user), None)
         known = Pin(said.time, said.replaced, said.chain, KNOWN, own.newest.hash)
         pins = [known if pin is here else pin for pin in pins] if here is not None else pins + [known]
     users = {pin.chain.user for pin in pins}
@@ -3782,9 +3808,16 @@ def known_news(pins, statements):
     newest, disputed = newest_statements(statements)
     news = []
     for pin in pins:
-        said = newest.get(pin.chain.user)
-        more = said is None or (pin.chain.extends(said.chain) and pin.is_newer(said) and not pin.says(said))
-        if pin.chain.user not in disputed and more:
+        said, compared = newest.get(pin.chain.user), pin.how != KNOWN
+        if said is None:
+            more = True
+        elif pin.chain.user in disputed:
+            more = compared and pin.time > latest_statement(statements, pin.chain.user)
+        elif comparable(pin.chain, said.chain):
+            more = pin.chain.extends(said.chain) and pin.is_newer(said) and not pin.says(said)
+        else:
+            more = compared and not pin.replaced and (said.replaced or pin.time > said.time)
+        if more:
             news.append(pin)
     return sorted(news, key=lambda pin: (not pin.replaced, pin.chain.user))
 
@@ -4342,7 +4375,7 @@ def test_compare_number(i, trace):
 @operation("trust")
 def test_trust(i, trace):
     own = read_identity_file(i["identity file"]).chain if "identity file" in i else None
-    result = trust(own, read_pins(i["pins"]), read_chain(i["chain"]))
+    result = trust(own, counting(read_pins(i["pins"]), own), read_chain(i["chain"]))
     require(result in ("me", "verified"), "unverified")
     return {"trust": result.encode()}
 
@@ -4351,7 +4384,7 @@ def test_trust(i, trace):
 def test_founder_trust(i, trace):
     state = fold(i["tresor"], i["log"])
     own = read_identity_file(i["identity file"]).chain
-    return {"trust": founder_trust(own, read_pins(i["pins"]), state).encode()}
+    return {"trust": founder_trust(own, counting(read_pins(i["pins"]), own), state).encode()}
 
 
 @operation("pin")
@@ -4712,7 +4745,7 @@ def test_act(i, trace):
               "not_after": number_in(i["not after"]) if "not after" in i else None}
     home = read_identity_file(i["identity file"]).chain
     act, state, now = i["act"].decode(), fold(i["tresor"], i["log"]), number_in(i["now"])
-    effect = effect_of(act, wanted, state, chain, home, read_pins(i["pins"]), now)
+    effect = effect_of(act, wanted, state, chain, home, counting(read_pins(i["pins"]), home), now)
     carry_out(act, wanted, state, effect, own, now)
     return {"admitted": sorted(effect.admitted), "changed": sorted(effect.changed), "dismissed": sorted(effect.dismissed),
             "already": sorted(effect.already), "remaining": u64(effect.remaining), "epoch": u64(effect.epoch),
@@ -4721,7 +4754,8 @@ def test_act(i, trace):
 
 @operation("superseded")
 def test_superseded(i, trace):
-    return {"users": superseded(fold(i["tresor"], i["log"]), identity_in(i).chain, read_pins(i["pins"]))}
+    own = identity_in(i).chain
+    return {"users": superseded(fold(i["tresor"], i["log"]), own, counting(read_pins(i["pins"]), own))}
 
 
 @operation("settle")
@@ -4762,7 +4796,7 @@ def test_open_file(i, trace):
 @operation("standing")
 def test_standing(i, trace):
     own = read_identity_file(i["identity file"]).chain if "identity file" in i else None
-    compared = compared_chain(own, read_pins(i["pins"]), i["user"]) if "pins" in i else None
+    compared = compared_chain(own, counting(read_pins(i["pins"]), own), i["user"]) if "pins" in i else None
     found = standing(fold(i["tresor"], i["log"]), i["user"], number_in(i["generation"]), number_in(i["sequence"]), compared)
     if found == ("current",):
         return {"standing": b"current"}

@@ -47,7 +47,7 @@ enum HomeOperations {
         let outcome = pins.takeKnown(known, as: try CardChain(input.bytes("chain")))
         func users(_ chains: [CardChain]) -> [[UInt8]] { chains.map(\.user).sorted().map(\.digest.bytes) }
         return VectorFields(["pins": pins.bytes])
-            .with("conflicts", users(outcome.conflicts)).with("ended", users(outcome.ended))
+            .with("conflicts", users(outcome.conflicts.map(\.chain))).with("ended", users(outcome.ended))
             .with("news", pins.news(beyond: known).map(\.chain.user.digest.bytes))
     }
 

@@ -18,51 +18,69 @@ package struct OwnTresorSync: Sendable {
     private let own: OwnTresors
     /// The tresors to which the store or this home leads, without own ones.
     private let tresors: Set<TresorID>
-    /// Whether the log of an own tresor that counts could not be verified now. Nothing is exchanged then, and no other one is made.
-    private let isDoubtful: Bool
+    /// The own tresors that count, and whose logs could not be verified now. Nothing is exchanged while there is one, and
+    /// no other one is made.
+    package let lost: [TresorID]
     /// The own tresors that count, by rising id. What this home knows goes into the first.
     private var records: [Records]
     private var people = KnownPeople()
     private var heads: [TresorID: [Head]] = [:]
+    /// The records with a content that does not read.
+    private var unread: [Name: TresorError] = [:]
 
     private var client: Client { session.client }
 
     /// Takes the tresors of this person, as the store and this home list them.
     ///
     /// - Throws: the errors of the home.
-    package init(of summaries: [TresorSummary], _ session: Session) throws(TresorError) {
+    package init(of summaries: [TresorSummary], _ session: Session) async throws(TresorError) {
         self.session = session
         own = OwnTresors(session: session)
-        tresors = Set(summaries.filter { !$0.isOwn && !$0.isElsewhere }.map(\.tresor))
-        var isDoubtful = false
-        for summary in summaries where summary.name == .own && summary.error != nil && !summary.isElsewhere {
-            guard let known = try session.client.archive.verifiedState(of: summary.tresor) else { continue }
-            if try own.counts(known) { isDoubtful = true }
+        var (lost, counted, others): ([TresorID], [TresorID], Set<TresorID>) = ([], [], [])
+        for summary in summaries {
+            if summary.isOwn {
+                if let state = summary.state, try own.counts(state) { counted.append(summary.tresor) }
+                continue
+            }
+            guard !summary.isElsewhere else { continue }
+            others.insert(summary.tresor)
+            guard summary.error != nil, let known = try session.client.archive.verifiedState(of: summary.tresor),
+                try own.counts(known)
+            else { continue }
+            // The names may have been lost. What the log itself says needs its keys.
+            let isOwn = await own.isOwn(known)
+            if isOwn || summary.name == .own { lost.append(summary.tresor) }
         }
-        self.isDoubtful = isDoubtful
-        var counted: [TresorID] = []
-        for state in summaries.filter(\.isOwn).compactMap(\.state) {
-            if try own.counts(state) { counted.append(state.tresor) }
-        }
+        (tresors, self.lost) = (others, lost)
         records = counted.sorted().map { session.records(in: $0) }
     }
 
     /// Fetches what other devices know, and takes it into this home.
     ///
-    /// Without an own tresor that counts, what former keys said ends.
+    /// Without an own tresor that counts, what former keys said ends. A record that does not read holds up no other one.
     ///
-    /// - Throws: ``TresorError/store(_:)`` where a pack is missing: nothing is taken then; ``TresorError/altered`` for a
-    ///   record that this release does not read; the errors of ``Records/pull()``.
+    /// - Throws: ``TresorError/store(_:)`` where a pack is missing: nothing is taken then; the errors of
+    ///   ``Records/pull()``.
     package mutating func receive() async throws(TresorError) -> KnownOutcome {
-        (people, heads) = (KnownPeople(), [:])
-        guard !isDoubtful else { return KnownOutcome() }
+        (people, heads, unread) = (KnownPeople(), [:], [:])
+        try await Cores.apart { [self] () throws(TresorError) in
+            try client.people.resumeCarryingOver(as: session.identity.chain)
+        }
+        guard lost.isEmpty else { return KnownOutcome() }
         for records in records {
             _ = try await records.pull()
             await HomeRecords(of: records).keepWraps()
-            for (name, content) in try await Self.contents(of: records) { try take(name.text, content) }
+            for (name, content) in try await Self.contents(of: records) {
+                do throws(TresorError) {
+                    try take(name.text, content.get())
+                } catch {
+                    // A later release may say more: that is not written over.
+                    if unread[name] != .unsupported { unread[name] = error }
+                }
+            }
         }
         return try await Cores.apart { [self] () throws(TresorError) in
-            try own.takeBlocking(heads.filter { tresors.contains($0.key) })
+            try own.takeBlocking(heads, among: tresors, keeping: !unread.isEmpty)
             return try client.people.takeBlocking(people, as: session.identity.chain)
         }
     }
@@ -76,14 +94,47 @@ package struct OwnTresorSync: Sendable {
         }
     }
 
+    /// The names of the records with a content that does not read, and why.
+    package var unreadRecords: [(name: Name, error: TresorError)] {
+        unread.sorted { $0.key < $1.key }.map { (name: $0.key, error: $0.value) }
+    }
+
+    /// A head that another device verified, and that the log here does not contain.
+    package struct Denial: Hashable, Sendable {
+        /// The tresor.
+        package let tresor: TresorID
+        /// The head that the other device verified.
+        package let said: Head
+        /// The head of the log here.
+        package let present: Head
+
+        /// Whether the log here may only lack the newest entries.
+        package var isBehind: Bool { said.sequence > present.sequence }
+    }
+
     /// The result of sending.
     package struct Report: Sendable {
         /// Whether an own tresor was made: there was none before.
         package fileprivate(set) var isMade = false
-        /// The tresors of which another device verified a head that the log here does not contain.
-        package fileprivate(set) var denied: [TresorID] = []
+        /// The heads of other devices that the logs here do not contain, one of each tresor.
+        package fileprivate(set) var denied: [Denial] = []
         /// Why nothing was sent; `nil` where nothing stood against it.
         package fileprivate(set) var held: TresorError?
+    }
+
+    private struct Changes {
+        var changes: [RecordChange] = []
+        /// Those that end a dispute: they replace what each own tresor says.
+        var settling: [RecordChange] = []
+        var denied: [Denial] = []
+        var byteCount = 0
+
+        mutating func add(_ name: String, _ content: [UInt8], settles: Bool = false) {
+            byteCount += content.count + OwnTresorSync.itemByteCount
+            guard byteCount <= OwnTresorSync.mostByteCount else { return }
+            changes.append(.put(name, content))
+            if settles { settling.append(.put(name, content)) }
+        }
     }
 
     /// Sends what this home knows beyond what was received, in one commit. Makes an own tresor if there is none.
@@ -94,70 +145,74 @@ package struct OwnTresorSync: Sendable {
     /// - Throws: the errors of the home and of ``OwnTresors/make()``.
     package mutating func send(_ read: [TresorID]) async throws(TresorError) -> Report {
         var report = Report()
-        let changes = try await changes(read, &report)
-        guard !isDoubtful else { return report }
+        let made = try await changes(read)
+        report.denied = made.denied
+        guard lost.isEmpty else { return report }
         if records.isEmpty {
-            guard !changes.isEmpty, let state = try await own.make() else { return report }
+            guard !made.changes.isEmpty, let state = try await own.make() else { return report }
             records = [session.records(in: state.tresor)]
             report.isMade = true
         }
-        let first = records[0]
-        if !changes.isEmpty { try await first.change(changes, seen: nil, takesReserved: true) }
-        guard try await !first.unsent().isEmpty else { return report }
-        report.held = try await first.sync().held
-        await HomeRecords(of: first).keepWraps()
+        for (place, records) in records.enumerated() {
+            let changes = place == 0 ? made.changes : made.settling
+            if !changes.isEmpty { try await records.change(changes, seen: nil, takesReserved: true) }
+            guard try await !records.unsent().isEmpty else { continue }
+            let held = try await records.sync().held
+            report.held = report.held ?? held
+            await HomeRecords(of: records).keepWraps()
+        }
         return report
     }
 
-    private func changes(_ read: [TresorID], _ report: inout Report) async throws(TresorError) -> [RecordChange] {
-        let (changes, denied) = try await Cores.apart { [self] () throws(TresorError) in
-            var (changes, denied): ([RecordChange], [TresorID]) = ([], [])
-            var byteCount = 0
-            func add(_ name: String, _ content: [UInt8]) {
-                byteCount += content.count + Self.itemByteCount
-                if byteCount <= Self.mostByteCount { changes.append(.put(name, content)) }
-            }
+    private func changes(_ read: [TresorID]) async throws(TresorError) -> Changes {
+        try await Cores.apart { [self] () throws(TresorError) in
+            var made = Changes()
+            let newer = Set(unread.filter { $0.value == .unsupported }.keys.map(\.text))
             for pin in try client.people.newsBlocking(beyond: people) {
-                let content = pin.recordContent
-                guard content.count <= Item.maximumContentByteCount else { continue }
-                add(Self.knownPrefix + pin.chain.user.description, content)
+                let (name, content) = (Self.knownPrefix + pin.chain.user.description, pin.recordContent)
+                guard content.count <= Item.maximumContentByteCount, !newer.contains(name) else { continue }
+                made.add(name, content, settles: people.disputed.contains(pin.chain.user))
             }
             for tresor in read.sorted() {
                 guard let state = try client.archive.verifiedState(of: tresor) else { continue }
-                let said = heads[tresor] ?? []
+                let (name, said) = (Self.headPrefix + tresor.description, heads[tresor] ?? [])
                 if let head = said.first(where: { !state.contains($0) }) {
                     try own.denyBlocking(head, of: tresor)
-                    denied.append(tresor)
-                } else if !said.contains(state.head) {
-                    add(Self.headPrefix + tresor.description, state.head.recordContent)
+                    made.denied.append(Denial(tresor: tresor, said: head, present: state.head))
+                } else if !said.contains(state.head), !newer.contains(name) {
+                    made.add(name, state.head.recordContent)
                 }
             }
-            return (changes, denied)
+            return made
         }
-        report.denied = denied
-        return changes
     }
 
-    /// The contents of all versions that no later one replaces, and of those that are not sent yet, by rising name.
+    /// The contents of all versions that no later one replaces, and of those that are not sent yet, by rising name, or why
+    /// one does not read.
     ///
     /// - Throws: ``TresorError/store(_:)`` where packs are missing; the errors of the home.
     private static func contents(
         of records: Records
-    ) async throws(TresorError) -> [(name: Name, content: [UInt8])] {
+    ) async throws(TresorError) -> [(name: Name, content: Result<[UInt8], TresorError>)] {
         // The home has a commit before the outbox lets go of it. So the outbox is read first.
         let outbox = try await records.outbox.present()
         let view = try await records.view()
         guard view.table.isComplete else { throw .store(.withheld) }
         return try await Cores.apart { () throws(TresorError) in
             let packs = PackReader(client: records.session.client, tresor: records.tresor)
-            var contents: [(name: Name, content: [UInt8])] = []
+            var contents: [(name: Name, content: Result<[UInt8], TresorError>)] = []
             for name in Set(view.table.names).union(outbox.records).sorted() {
                 var items = [outbox.item(of: name)].compactMap(\.self)
                 for head in view.table.heads(of: name) where !head.isDeletion {
-                    items.append(try view.item(of: name, at: head.revision, from: packs))
+                    do throws(TresorError) {
+                        items.append(try view.item(of: name, at: head.revision, from: packs))
+                    } catch {
+                        guard error == .altered || error == .unsupported else { throw error }
+                        contents.append((name, .failure(error)))
+                    }
                 }
                 for item in items {
-                    if case .bytes(let bytes, _) = item.content { contents.append((name, bytes)) }
+                    if case .bytes(let bytes, _) = item.content { contents.append((name, .success(bytes))) }
                 }
             }
             return contents

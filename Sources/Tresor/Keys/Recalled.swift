@@ -14,7 +14,15 @@ struct Recalled: Sendable {
 
 /// The decoded objects of the home.
 extension Client {
+    /// The pins that count: what this home compared, and what the newest card of this person said (SPEC §7.5).
     func pins() throws(TresorError) -> Pins {
+        let stored = try storedPins()
+        // Without an identity file that reads, nothing of another device counts; what relies on the file reports it.
+        return stored.hasKnown ? stored.counting(by: (try? people.ownChain())?.newest.hash) : stored
+    }
+
+    /// All pins that the home has, also those that a former card of this person said.
+    func storedPins() throws(TresorError) -> Pins {
         guard let bytes = try home.read(.pins) else { return Pins() }
         return try decoding(.pins) { () throws(TresorError) in
             try recalled.pins.value(of: bytes) { (bytes) throws(TresorError) in try Pins(bytes) }

@@ -60,14 +60,24 @@ package struct PinnedHeads: Hashable, Sendable {
     /// Forgets the heads of a tresor that was deleted. The times of this home's own entries stay.
     mutating func forget(_ tresor: TresorID) { (heads[tresor], told[tresor]) = (nil, nil) }
 
+    /// Forgets what other devices told: a former card of this person signed it.
+    mutating func forgetTold() { told = [:] }
+
     /// Demands a head that another device of this person verified.
     mutating func tell(_ head: Head, of tresor: TresorID) { told[tresor] = head }
 
     /// Demands the highest head of each tresor that other devices of this person verified, unless it is not above the
     /// pinned one. What none of them says any more is not demanded; what is demanded stays while one says it.
-    package mutating func takeHeads(_ said: [TresorID: [Head]]) {
-        for (tresor, head) in told where said[tresor]?.contains(head) != true { told[tresor] = nil }
-        for (tresor, said) in said {
+    ///
+    /// - Parameters:
+    ///   - said: the heads of all statements.
+    ///   - tresors: the tresors of which a head may newly be demanded; `nil` for all.
+    ///   - keeping: whether everything stays demanded.
+    package mutating func takeHeads(
+        _ said: [TresorID: [Head]], among tresors: Set<TresorID>? = nil, keeping: Bool = false
+    ) {
+        for (tresor, head) in told where !keeping && said[tresor]?.contains(head) != true { told[tresor] = nil }
+        for (tresor, said) in said where tresors?.contains(tresor) ?? true {
             guard let highest = said.max(by: { $0.sequence < $1.sequence }) else { continue }
             let present = [heads[tresor], told[tresor]].compactMap(\.self).map(\.sequence).max()
             if present.map({ $0 < highest.sequence }) ?? true { told[tresor] = highest }

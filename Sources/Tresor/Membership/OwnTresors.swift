@@ -24,8 +24,9 @@ package struct OwnTresors: Sendable {
     /// Whether what an own tresor says counts here: the newest keys of this person signed all of it. The thief of an
     /// earlier seed can make such a tresor too, and write to one of these keys.
     package func counts(_ state: LogState) throws(TresorError) -> Bool {
-        let isMine = try client.trust.founderTrustBlocking(in: state) == .me
-        return isMine && state.root.cardHash == identity.chain.newest.hash
+        // First the genesis: whoever has an earlier seed can make a log for which there is no trust but a fork.
+        guard state.root.cardHash == identity.chain.newest.hash else { return false }
+        return try client.trust.founderTrustBlocking(in: state) == .me
     }
 
     /// Makes an own tresor.
@@ -64,9 +65,15 @@ package struct OwnTresors: Sendable {
 
     /// Demands from now on the heads that other devices of this person verified, and no others.
     ///
+    /// - Parameters:
+    ///   - said: the heads of all statements.
+    ///   - tresors: the tresors of which a head may be demanded that was not demanded before.
+    ///   - keeping: whether all that is demanded stays so: some statements do not read.
     /// - Throws: the errors of the home.
-    package func takeBlocking(_ said: [TresorID: [Head]]) throws(TresorError) {
-        try changeHeads { $0.takeHeads(said) }
+    package func takeBlocking(
+        _ said: [TresorID: [Head]], among tresors: Set<TresorID>, keeping: Bool
+    ) throws(TresorError) {
+        try changeHeads { $0.takeHeads(said, among: tresors, keeping: keeping) }
     }
 
     /// Demands a head that the verified log here does not contain. The next reading is ``TresorError/forked``.
@@ -75,6 +82,9 @@ package struct OwnTresors: Sendable {
     package func denyBlocking(_ head: Head, of tresor: TresorID) throws(TresorError) {
         try changeHeads { $0.tell(head, of: tresor) }
     }
+
+    /// Forgets the heads that other devices told. The next exchange demands again what they still say.
+    func forgetToldBlocking() throws(TresorError) { try changeHeads { $0.forgetTold() } }
 
     private func changeHeads(_ change: (inout PinnedHeads) -> Void) throws(TresorError) {
         // Where nothing changes, nobody waits for the home.

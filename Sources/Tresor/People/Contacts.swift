@@ -262,6 +262,7 @@ public struct Contacts: Sendable {
         try home.exclusively { () throws(TresorError) in
             var pins = try client.pins()
             try pins.pin(chain, time: clock(), occasion: occasion, replacing: replacing, beside: beside)
+            pins.keep(try client.storedPins())
             try home.replace(.pins, with: pins.bytes)
         }
     }

@@ -19,7 +19,7 @@ package struct Pin: Hashable, Sendable {
 
     /// The chain up to the compared card.
     package let chain: CardChain
-    /// The time of the comparison, in seconds since 1970.
+    /// The time of the comparison, or of the replacement, in seconds since 1970.
     package let time: UInt64
     /// Whether another person has since been pinned in their place. A replaced pin is found by its user id alone.
     package let isReplaced: Bool
@@ -38,10 +38,15 @@ package struct Pin: Hashable, Sendable {
         self.by = by
     }
 
-    /// The same pin, after another person was pinned in its place.
-    fileprivate var replaced: Pin {
-        Pin(chain: chain, time: time, isReplaced: true, occasion: occasion, by: by)
+    /// The same pin, after another person was pinned in its place: a later act than the comparison.
+    ///
+    /// - Parameter time: the time of that act, in seconds since 1970.
+    fileprivate func replaced(at time: UInt64) -> Pin {
+        Pin(chain: chain, time: max(time, self.time), isReplaced: true, occasion: occasion, by: by)
     }
+
+    /// Whether this home compared, or the card that is the newest own one said so.
+    fileprivate func counts(by card: Hash256?) -> Bool { by == nil || by == card }
 }
 
 /// The bytes of a pin, in the pins and in a record of the own tresor (SPEC §7.5, §19.8).
@@ -118,7 +123,7 @@ package struct Pins: Hashable, Sendable {
         guard replacing || beside || others.isEmpty else { throw .unverified }
         if replacing {
             pins = pins.map { pin in
-                others.contains(pin.chain.user) ? pin.replaced : pin
+                others.contains(pin.chain.user) ? pin.replaced(at: time) : pin
             }
         }
         put(Pin(chain: chain, time: time, occasion: occasion))
@@ -133,14 +138,27 @@ package struct Pins: Hashable, Sendable {
         }
     }
 
+    /// Whether another device said some of them.
+    var hasKnown: Bool { pins.contains { $0.by != nil } }
+
+    /// The pins without those that another card than this one said.
+    func counting(by card: Hash256?) -> Pins {
+        var counted = self
+        counted.pins.removeAll { !$0.counts(by: card) }
+        return counted
+    }
+
     /// Ends the pins that other cards than this one said; the own comparisons stay.
     ///
     /// - Returns: those that ended.
     mutating func endKnown(exceptBy card: Hash256) -> [Pin] {
-        let ended = pins.filter { $0.by.map { $0 != card } ?? false }
-        pins.removeAll { $0.by.map { $0 != card } ?? false }
+        let ended = pins.filter { !$0.counts(by: card) }
+        self = counting(by: card)
         return ended
     }
+
+    /// Adds what a home stores of other people. It does not count, and the next exchange says that it ended.
+    mutating func keep(_ stored: Pins) { pins += stored.pins.filter { self[$0.chain.user] == nil } }
 
     /// Puts a pin in the place of that of the same person, or behind all others.
     mutating func put(_ pin: Pin) {

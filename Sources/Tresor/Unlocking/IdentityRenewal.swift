@@ -81,9 +81,11 @@ public struct IdentityRenewal: Sendable {
                 try await session.unlocking.put(try renewed.copy(for: slot, identity: next), at: locator)
                 renewed = try renewed.settingKit(slot, identity: next)
             }
-            // Before the identity: what would rest on no card yet ends only with the next sync.
-            try client.people.carryOver(from: identity.chain.newest, to: next.chain.newest)
+            // What former keys told is demanded no more: their thief may have told it.
+            try? OwnTresors(session: session).forgetToldBlocking()
             try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
+            // Where this is interrupted, the journal notes the generation, and the next sync ends it.
+            try? client.people.carryOver(from: identity.chain.newest, to: next.chain.newest)
             try client.home.delete(.deviceShare)
             do throws(TresorError) {
                 try await client.store.deleteServerShares(user: identity.user, devices: nil)
@@ -118,6 +120,7 @@ public struct IdentityRenewal: Sendable {
     @concurrent package func finishInEachTresor(
         progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> [Outcome] {
+        try client.people.resumeCarryingOver(as: identity.chain)
         try await introduce()
         var renewals: [Outcome] = []
         // The next sync makes an own tresor of the newest keys; nothing is written to one of former keys.

@@ -133,12 +133,13 @@ struct SyncCommand: SurfaceCommand {
 
     /// Takes what the other devices of this person know. A tresor need not lie apart after that.
     ///
+    /// - Parameter told: what the exchange before this one said.
     /// - Returns: the exchange that goes on, and the tresors as ``summaries(of:_:_:)`` gives them.
     private func begin(
-        _ session: Session, _ workplace: CommandContext
-    ) async throws(TresorError) -> (OwnTresorRun?, [TresorSummary]) {
+        _ session: Session, _ workplace: CommandContext, after told: Set<String> = []
+    ) async throws(TresorError) -> (run: OwnTresorRun?, summaries: [TresorSummary]) {
         let all = try await session.tresors.all(readingStrangers: false)
-        let own = try await OwnTresorRun(of: all, session, workplace)
+        let own = try await OwnTresorRun(of: all, session, workplace, after: told)
         return (own, own.hasLearned ? try await summaries(of: nil, [], session) : Self.near(all))
     }
 
@@ -152,19 +153,22 @@ struct SyncCommand: SurfaceCommand {
         var failures: [TresorID?: TresorError] = [:]
         // What is synced whether or not there is news of it; nil for everything.
         var unfinished: Set<TresorID>?
-        var isFirst = true
+        // The own tresors that were met, and what the last exchange with them said; it is due at first.
+        var (own, told): (Set<TresorID>, Set<String>) = ([], [])
+        var isDue = named.isEmpty
         while let part = await news.next() {
             do throws(TresorError) {
                 unfinished = part.isWhole ? nil : unfinished?.union(part.tresors)
-                var own: OwnTresorRun?
+                isDue = isDue || named.isEmpty && (part.isWhole || !own.isDisjoint(with: part.tresors))
+                var exchange: OwnTresorRun?
                 let summaries: [TresorSummary]
-                if isFirst, named.isEmpty {
-                    (own, summaries) = try await begin(session, workplace)
+                if isDue {
+                    (exchange, summaries) = try await begin(session, workplace, after: told)
                 } else {
                     summaries = try await self.summaries(of: unfinished, named, session)
                 }
+                own.formUnion(summaries.filter(\.isOwn).map(\.tresor))
                 failures[nil] = nil
-                isFirst = false
                 var read: [TresorID] = []
                 unfinished = []
                 for summary in summaries where !named.isEmpty || !summary.isOwn {
@@ -186,7 +190,8 @@ struct SyncCommand: SurfaceCommand {
                         try tell(error, of: id, &failures, workplace)
                     }
                 }
-                try await own?.finish(read)
+                try await exchange?.finish(read)
+                if let exchange { (told, isDue) = (exchange.told, !exchange.isWhole) }
             } catch {
                 try tell(error, of: nil, &failures, workplace)
             }

@@ -209,7 +209,7 @@ struct FindingReport {
     }
 
     /// A head as `tresor log --head` prints it.
-    private static func text(_ head: Head) -> String { "\(head.sequence):\(Base32.text(head.hash.bytes))" }
+    static func text(_ head: Head) -> String { "\(head.sequence):\(Base32.text(head.hash.bytes))" }
 
     static func entries(_ count: UInt64) -> String { count == 1 ? "1 entry" : "\(count) entries" }
 

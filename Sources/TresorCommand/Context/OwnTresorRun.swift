@@ -15,16 +15,30 @@ struct OwnTresorRun {
     private(set) var errors: [CommandError] = []
     /// Whether this home knows other people than before.
     private(set) var hasLearned = false
+    /// What was said of conflicts and failures. A run that goes on says it once, until it has passed.
+    private(set) var told: Set<String> = []
+    private let toldBefore: Set<String>
+
+    /// Whether everything was exchanged that there is.
+    var isWhole: Bool { exchange != nil }
 
     /// Takes what the other devices know.
-    init(of summaries: [TresorSummary], _ session: Session, _ workplace: CommandContext) async throws(TresorError) {
+    ///
+    /// - Parameter told: what the exchange before this one said.
+    init(
+        of summaries: [TresorSummary], _ session: Session, _ workplace: CommandContext, after told: Set<String> = []
+    ) async throws(TresorError) {
         self.workplace = workplace
+        toldBefore = told
         do throws(TresorError) {
-            var exchange = try OwnTresorSync(of: summaries, session)
+            var exchange = try await OwnTresorSync(of: summaries, session)
             let outcome = try await exchange.receive()
             hasLearned = outcome.isChange
-            for chain in outcome.conflicts { tellConflict(chain) }
+            for conflict in outcome.conflicts { tellConflict(conflict) }
+            for chain in outcome.renewed { tellNewerKeys(chain) }
             for chain in outcome.ended { tellEnd(chain) }
+            for tresor in exchange.lost { tellLoss(tresor) }
+            tellUnread(exchange.unreadRecords)
             self.exchange = exchange
         } catch {
             try tell(error)
@@ -38,12 +52,7 @@ struct OwnTresorRun {
         guard var exchange else { return }
         do throws(TresorError) {
             let report = try await exchange.send(read)
-            for tresor in report.denied {
-                workplace.output.say(
-                    "\(Self.title) have verified another history of \(tresor.description.prefix(10)): "
-                        + "compare what tresor log --head prints there and here")
-                errors.append(.forked)
-            }
+            for denial in report.denied { tellDenial(denial) }
             if report.isMade { workplace.output.say("your other devices learn whom you have verified") }
             if let held = report.held { try tell(held) }
         } catch {
@@ -51,13 +60,35 @@ struct OwnTresorRun {
         }
     }
 
-    private mutating func tellConflict(_ chain: CardChain) {
-        let id = ShortID.text(of: chain.user)
-        workplace.output.say(
-            "\(Self.title) say something else of \(DisplayText.name(chain.handle.bytes)), \(id), than this home: "
-                + "that is not verified here")
-        workplace.output.hint("tresor verify \(id)")
+    private mutating func tellConflict(_ conflict: KnownConflict) {
+        let chain = conflict.chain
+        let (name, id) = (DisplayText.name(chain.handle.bytes), ShortID.text(of: chain.user))
         errors.append(.unverified)
+        let words: String
+        switch conflict.reason {
+        case .disputed: words = "\(Self.title) verified different keys of \(name), \(id)"
+        case .keys: words = "\(Self.title) verified other keys of \(name), \(id), than this one"
+        case .givenUp: words = "\(name), \(id), is verified here, and \(Self.title) gave them up later"
+        case .compared: words = "you gave up \(name), \(id), here, and \(Self.title) verified them later"
+        case .handle(let other):
+            words =
+                "\(Self.title) verified a \(name), \(id), who is not the one verified here, "
+                + ShortID.text(of: other.user)
+        }
+        guard say(words + ": nothing is changed here") else { return }
+        workplace.output.hint("tresor verify \(id) --number \"DIGITS\"")
+        switch conflict.reason {
+        case .keys, .givenUp: workplace.output.hint("tresor verify \(id) --give-up")
+        case .handle(let other): workplace.output.hint("tresor verify \(ShortID.text(of: other.user)) --give-up")
+        case .disputed, .compared: break
+        }
+    }
+
+    private mutating func tellNewerKeys(_ chain: CardChain) {
+        let id = ShortID.text(of: chain.user)
+        guard say("\(Self.title) verified newer keys of \(DisplayText.name(chain.handle.bytes)), \(id), than this one")
+        else { return }
+        workplace.output.hint("tresor verify \(id) --number \"DIGITS\"")
     }
 
     private func tellEnd(_ chain: CardChain) {
@@ -68,6 +99,33 @@ struct OwnTresorRun {
         workplace.output.hint("tresor verify \(id)")
     }
 
+    /// Says what follows from a loss, and how it ends. The sync of that tresor says what is wrong with it.
+    private mutating func tellLoss(_ tresor: TresorID) {
+        let id = tresor.description.prefix(10)
+        guard say("\(Self.title): nothing is exchanged before \(id) is restored or deleted") else { return }
+        workplace.output.hint("tresor check --repair -t \(id)")
+        workplace.output.hint("tresor delete -t \(id) --yes tresor/own")
+    }
+
+    private mutating func tellUnread(_ records: [(name: Name, error: TresorError)]) {
+        for (name, error) in records {
+            let failure = CommandFailure(error)
+            errors.append(failure.error)
+            say("\(Self.title): \(DisplayText.name(name.bytes)) is left out: \(failure.message)")
+        }
+    }
+
+    private mutating func tellDenial(_ denial: OwnTresorSync.Denial) {
+        errors.append(.forked)
+        let heads = (FindingReport.text(denial.said), FindingReport.text(denial.present))
+        let id = denial.tresor.description.prefix(10)
+        say(
+            denial.isBehind
+                ? "\(Self.title) have seen \(heads.0) in the log of \(id), which ends here with \(heads.1): "
+                    + "the store withholds the rest, or lost it"
+                : "\(Self.title) have seen another history of \(id): \(heads.0), and here it is \(heads.1)")
+    }
+
     /// Tells a failure that ends the exchange and not the run.
     private mutating func tell(_ error: TresorError) throws(TresorError) {
         switch error {
@@ -76,7 +134,17 @@ struct OwnTresorRun {
         }
         exchange = nil
         let failure = CommandFailure(error)
-        workplace.output.say("\(Self.title): \(failure.message)")
         errors.append(failure.error)
+        say("\(Self.title): \(failure.message)")
+    }
+
+    /// Says something, unless the exchange before said it too.
+    ///
+    /// - Returns: whether it was said now.
+    @discardableResult private mutating func say(_ words: String) -> Bool {
+        told.insert(words)
+        guard !toldBefore.contains(words) else { return false }
+        workplace.output.say(words)
+        return true
     }
 }

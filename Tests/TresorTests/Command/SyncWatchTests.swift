@@ -80,6 +80,17 @@ extension CommandSuite {
             _ = try await records.sync()
         }
 
+        @Test func itExchangesWithOtherDevicesAgain() async throws {
+            let watch = Watch(stage)
+            for handle in ["house", "cuddy"] {
+                let person = try identity(handle).chain
+                try anna.client.people.pinBlocking(person)
+                try await anna.exchange()
+                try await watch.goOn { try desk.occasion(of: person.user) == .known }
+            }
+            _ = try await watch.interrupt()
+        }
+
         @Test func eachChangeIsToldOnceUntilItIsInterrupted() async throws {
             let plan = try await tresor("plan")
             let watch = Watch(stage)

@@ -86,7 +86,9 @@ import TresorStore
         let shown = entries
         evil.show { $0.first == genesis ? shown : $0 }
         let exchange = try await desk.exchange()
-        #expect(exchange.errors.isEmpty && exchange.report.denied == [plans])
+        #expect(exchange.errors.isEmpty && exchange.report.denied.map(\.tresor) == [plans])
+        let denial = try #require(exchange.report.denied.first)
+        #expect(denial.said != denial.present && !denial.isBehind)
         #expect(await failure { _ = try await desk.client.logs.state(of: plans) } == .forked)
     }
 
@@ -124,11 +126,79 @@ import TresorStore
         let newest = try renewed.client.home.read(.identity)
         try deskHome.replace(.identity, with: #require(newest))
         let restored = world.session(of: renewed, home: deskHome)
+        // What former keys said counts no more, before any exchange.
+        #expect(try await restored.people.trust(in: mallory.chain) == .unverified)
+        // An act about somebody else leaves it for the exchange to say that it ended.
+        try restored.client.people.pinBlocking(identity("cuddy").chain)
         let outcome = try await restored.exchange().outcome
         #expect(outcome.ended == [mallory.chain])
         #expect(try restored.occasion(of: mallory.user) == nil && restored.occasion(of: house.user) == .known)
         let counted = try await restored.ownTresors().filter { try OwnTresors(session: restored).counts($0) }
         #expect(counted.count == 1 && counted.first?.tresor != trap.tresor)
+    }
+
+    /// A224: the thief makes an own tresor whose log has another card of the newest generation.
+    @Test func A224_noForkOfAThiefEndsTheExchange() async throws {
+        let home = try #require(anna.client.home as? MemoryHome)
+        let thief = world.session(of: anna, home: home.copy())
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        _ = try await renewed.renewal.finishInEachTresor()
+        let trap = try await thief.tresors.create(.own, kind: .own, isOwn: true)
+        let other = try thief.identity.renewCard(time: 77).identity
+        try await world.append(.renew(RenewBody(other.chain.newest)), by: thief.identity, to: trap.tresor, in: evil)
+        let entries = try await log(trap.tresor, in: evil.truth)
+        let state = try Fold.state(of: entries, tresor: trap.tresor)
+        #expect(error { _ = try renewed.client.trust.founderTrustBlocking(in: state) } == .forked)
+        let counts = try OwnTresors(session: renewed).counts(state)
+        #expect(!counts)
+        try renewed.client.people.pinBlocking(house.identity.chain)
+        #expect(try await renewed.exchange().report.isMade)
+    }
+
+    /// Heads that a former card told may be those of a thief.
+    @Test func aRenewalForgetsToldHeads() async throws {
+        try await note("one", by: anna)
+        try await anna.exchange()
+        var exchange = try await OwnTresorSync(of: try await desk.tresors.all(readingStrangers: false), desk)
+        _ = try await exchange.receive()
+        try desk.client.home.exclusively { () throws(TresorError) in
+            var heads = try desk.client.heads()
+            heads.tell(Head(sequence: 99, hash: .zero), of: plans)
+            try desk.client.home.replace(.heads, with: heads.bytes)
+        }
+        let renewed = try await desk.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try renewed.client.heads().told.isEmpty)
+        #expect(try await renewed.client.logs.state(of: plans).entryCount == 2)
+    }
+
+    /// A renewal that ends behind the new identity, before it lets known pins rest on the new card.
+    @Test func anInterruptedRenewalLosesNobody() async throws {
+        try anna.client.people.pinBlocking(house.identity.chain)
+        try await anna.exchange()
+        try await desk.exchange()
+        let home = try #require(desk.client.home as? MemoryHome)
+        let pins = try #require(home.read(.pins))
+        let renewed = try await desk.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        #expect(try renewed.occasion(of: house.user) == .known)
+        try home.replace(.pins, with: pins)
+        #expect(try renewed.occasion(of: house.user) == nil)
+        let stopped = world.session(of: renewed, home: home.copy())
+        #expect(try await stopped.exchange().outcome.ended.isEmpty)
+        #expect(try stopped.occasion(of: house.user) == .known)
+        _ = try await renewed.renewal.finishInEachTresor()
+        #expect(try renewed.occasion(of: house.user) == .known)
+    }
+
+    @Test func aTresorThatIsNotListedKeepsItsToldHead() throws {
+        var heads = PinnedHeads()
+        let (one, two) = (Head(sequence: 1, hash: .zero), Head(sequence: 2, hash: .zero))
+        heads.takeHeads([plans: [one]])
+        heads.takeHeads([plans: [one, two]], among: [])
+        #expect(heads.told == [plans: one])
+        heads.takeHeads([:], among: [], keeping: true)
+        #expect(heads.told == [plans: one])
+        heads.takeHeads([:], among: [])
+        #expect(heads.told.isEmpty)
     }
 
     @Test func aRenewalTakesAlongWhatThisHomeKnows() async throws {

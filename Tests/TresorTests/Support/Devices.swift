@@ -33,7 +33,7 @@ extension Session {
 
     /// Syncs all tresors, as the command does.
     @discardableResult func exchange() async throws -> Exchange {
-        var exchange = try OwnTresorSync(of: try await tresors.all(readingStrangers: false), self)
+        var exchange = try await OwnTresorSync(of: try await tresors.all(readingStrangers: false), self)
         let outcome = try await exchange.receive()
         var read: [TresorID] = []
         var errors: [TresorID: TresorError] = [:]

@@ -306,6 +306,8 @@ extension Mutation {
     package static let timelyOffer = Mutation(rawValue: "timelyOffer")
     /// That the newest keys made an own tresor.
     package static let newestOwn = Mutation(rawValue: "newestOwn")
+    /// That the newest own card said so of a person whom another home compared.
+    package static let statedCard = Mutation(rawValue: "statedCard")
     /// That one's own comparison stays, whatever another device says.
     package static let ownComparison = Mutation(rawValue: "ownComparison")
     /// The head that another device verified.

@@ -66,7 +66,10 @@ struct OwnTresorVectors: TestWriter {
         take("oneself", "EdgeCase", [], [PinWriter(me)], to: [])
         take("the same as here", "Normal", [PinWriter(gwen)], [PinWriter(gwen, time: late)], to: [PinWriter(gwen)])
         take(
-            "newer keys than were compared here", "Normal", [PinWriter(gwen)], [PinWriter(renewed)],
+            "newer keys than were compared here", "StaleGeneration", [PinWriter(gwen)], [PinWriter(renewed)],
+            to: [PinWriter(gwen)])
+        take(
+            "newer keys than another home compared", "Normal", [known(gwen)], [PinWriter(renewed)],
             to: [known(renewed)])
         take(
             "older keys than were compared here", "StaleGeneration", [PinWriter(renewed)],
@@ -82,7 +85,31 @@ struct OwnTresorVectors: TestWriter {
         take(
             "that somebody took the place of a compared person", "ChangedPerson", [PinWriter(gwen, time: early)],
             [PinWriter(gwen, replaced: true, time: late)], to: [PinWriter(gwen, time: early)], conflicts: [gwen])
+        take(
+            "that somebody took the place of a person who was compared again later", "EdgeCase",
+            [PinWriter(gwen, time: late)], [PinWriter(gwen, replaced: true, time: early)],
+            to: [PinWriter(gwen, time: late)], news: [gwen])
+        let given = [PinWriter(gwen, replaced: true, time: late), PinWriter(impostor, time: late)]
+        take(
+            "that a person was compared, in whose place there is somebody later", "ChangedPerson", given,
+            [PinWriter(gwen, time: early)], to: given, news: [gwen, impostor])
         let other = gwen.renewed("gwen again", time: 1_767_400_001)
+        let latest: UInt64 = 1_767_500_000
+        take(
+            "another card of a generation that was compared later", "GenerationForked",
+            [PinWriter(renewed, time: latest)], [PinWriter(other, time: late)],
+            to: [PinWriter(renewed, time: latest)], news: [renewed])
+        take(
+            "another card of a generation that was given up", "GenerationForked",
+            [PinWriter(renewed, replaced: true, time: late)], [PinWriter(other, time: early)],
+            to: [PinWriter(renewed, replaced: true, time: late)])
+        take(
+            "another card of a generation that another home compared", "GenerationForked", [known(renewed)],
+            [PinWriter(other, time: late)], to: [known(other, time: late)])
+        take(
+            "two cards of one generation, one of which was compared later", "GenerationForked",
+            [PinWriter(renewed, time: latest)], [PinWriter(renewed), PinWriter(other, time: late)],
+            to: [PinWriter(renewed, time: latest)], news: [renewed])
         take(
             "another card of a generation that was compared", "GenerationForked", [PinWriter(renewed)],
             [PinWriter(other, time: late)], to: [PinWriter(renewed)], conflicts: [gwen])

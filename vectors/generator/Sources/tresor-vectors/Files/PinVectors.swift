@@ -35,6 +35,14 @@ struct PinVectors: TestWriter {
         invalid(
             "an older chain than the pin that was replaced", "GenerationForked", "forked",
             in: ["pins": Self.pins(Self.pin(gwen, replaced: true)), "chain": Cast.gwen.chain])
+        let known = valid(
+            "somebody whom another home of the newest own card compared",
+            in: [
+                "pins": Self.pins(.known(Cast.fred, by: gwen)), "identity file": home(gwen), "chain": Cast.fred.chain,
+            ], out: ["trust": ascii("verified")])
+        invalid(
+            "somebody whom a former own card said to be compared", "StaleGeneration", "unverified", base: known,
+            in: ["pins": Self.pins(.known(Cast.fred, by: Cast.gwen))])
     }
 
     func addFounderTrust() {
@@ -112,11 +120,11 @@ struct PinVectors: TestWriter {
         let replaced = give(
             "another person under the handle, who takes its place", "ChangedPerson",
             input(Self.pins(Self.pin(Cast.gwen)), impostor, replacing: true),
-            Self.pins(Self.pin(Cast.gwen, replaced: true), Self.pin(impostor, time: now)))
+            Self.pins(Self.pin(Cast.gwen, replaced: true, time: now), Self.pin(impostor, time: now)))
         let back = give(
             "the person before again", "EdgeCase",
             input(Self.pins(Self.pin(Cast.gwen, replaced: true), Self.pin(impostor)), Cast.gwen, replacing: true),
-            Self.pins(Self.pin(Cast.gwen, time: now), Self.pin(impostor, replaced: true)))
+            Self.pins(Self.pin(Cast.gwen, time: now), Self.pin(impostor, replaced: true, time: now)))
         invalid(
             "another person under the handle, not replacing", "ChangedPerson", "unverified", base: replaced,
             in: ["replacing": [0]])

@@ -27,6 +27,20 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A224_whomTheThiefToldMeOfCountsAfterMyRenewal() async throws {
+            await RealAttackTests.expectReal(nil, without: .statedCard, isLate: true) {
+                let scene = try await Scene()
+                let (anna, mallory) = (scene.anna.identity, scene.mallory.identity.chain)
+                let home = try #require(scene.anna.client.home as? MemoryHome)
+                var pins = try scene.anna.client.storedPins()
+                pins.put(Pin(chain: mallory, time: 2, occasion: .known, by: anna.chain.newest.hash))
+                try home.replace(.pins, with: pins.bytes)
+                let (next, sealed) = try anna.renewCard(time: 2)
+                let me = try await scene.world.settle(next, previous: [sealed], home: home)
+                return try await me.people.trust(in: mallory) == .verified
+            }
+        }
+
         @Test func A225_anOlderLogIsShownToMyOtherDevice() async throws {
             await RealAttackTests.expectReal(.forked, without: .toldHead, isLate: true) {
                 let scene = try await Scene()
