@@ -995,10 +995,11 @@ def put_pin(pins, chain, replacing, beside, now):
     return pins + [Pin(now, 0, chain)]
 
 
-def give_up(pins, user):
-    mine = [pin for pin in pins if pin.chain.user == user and not pin.replaced]
+def give_up(pins, user, now):
+    mine = [place for place, pin in enumerate(pins) if pin.chain.user == user and not pin.replaced]
     require(mine, "not_found")
-    mine[0].replaced = 1
+    pin = pins[mine[0]]
+    pins[mine[0]] = Pin(max(now, pin.time), 1, pin.chain)
     return pins
 
 
@@ -4414,7 +4415,7 @@ def test_take_heads(i, trace):
 
 @operation("giveUp")
 def test_give_up(i, trace):
-    return {"pins": encode_pins(give_up(read_pins(i["pins"]), i["user"]))}
+    return {"pins": encode_pins(give_up(read_pins(i["pins"]), i["user"], number_in(i["now"])))}
 
 
 # slots, password

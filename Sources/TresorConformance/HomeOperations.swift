@@ -64,7 +64,7 @@ enum HomeOperations {
 
     static func giveUp(_ input: VectorFields) throws -> VectorFields {
         var pins = try Pins(input.bytes("pins"))
-        try pins.giveUp(UserID(try input.digest("user")))
+        try pins.giveUp(UserID(try input.digest("user")), time: try input.integer("now"))
         return VectorFields(["pins": pins.bytes])
     }
 

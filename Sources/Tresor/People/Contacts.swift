@@ -273,7 +273,8 @@ public struct Contacts: Sendable {
     package func giveUpBlocking(_ user: UserID) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var pins = try client.pins()
-            try pins.giveUp(user)
+            try pins.giveUp(user, time: clock())
+            pins.keep(try client.storedPins())
             try home.replace(.pins, with: pins.bytes)
         }
     }

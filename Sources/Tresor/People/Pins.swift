@@ -169,11 +169,13 @@ package struct Pins: Hashable, Sendable {
         }
     }
 
-    /// Gives up what was compared of a person: their pin counts as replaced.
+    /// Gives up what was compared of a person, here or on another device: their pin counts as replaced, by an act of this
+    /// home.
     ///
+    /// - Parameter time: the time of that act, in seconds since 1970.
     /// - Throws: ``TresorError/notFound`` for somebody who has no pin, or a replaced one.
-    package mutating func giveUp(_ user: UserID) throws(TresorError) {
-        guard let index = pins.firstIndex(where: { $0.chain.user == user && !$0.isReplaced }) else { throw .notFound }
-        pins[index] = pins[index].replaced
+    package mutating func giveUp(_ user: UserID, time: UInt64) throws(TresorError) {
+        guard let pin = self[user], !pin.isReplaced else { throw .notFound }
+        put(Pin(chain: pin.chain, time: max(time, pin.time), isReplaced: true))
     }
 }

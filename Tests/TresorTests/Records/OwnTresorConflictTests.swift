@@ -31,10 +31,7 @@ import TresorStore
     /// Gives up a person, as a later act than all others.
     private func giveUp(_ user: UserID, on device: Session) throws {
         world.clock.advance(by: 10)
-        var pins = try device.client.storedPins()
-        let chain = try #require(pins[user]?.chain)
-        pins.put(Pin(chain: chain, time: world.clock.now, isReplaced: true))
-        try device.client.home.replace(.pins, with: pins.bytes)
+        try device.client.people.giveUpBlocking(user)
     }
 
     private func conflicts(_ device: Session) async throws -> [KnownConflict.Reason] {

@@ -156,7 +156,14 @@ struct PinVectors: TestWriter {
         let impostor = Person("impostor", handle: ascii("gwen"))
         let pins = Self.pins(Self.pin(Cast.gwen), Self.pin(impostor), Self.pin(Cast.fred))
         let base = valid(
-            "one of two people under a handle", ["ChangedPerson"], in: ["pins": pins, "user": impostor.user],
+            "one of two people under a handle", ["ChangedPerson"], in: ["pins": pins, "user": impostor.user, "now": u64(1_767_400_000)],
+            out: [
+                "pins": Self.pins(
+                    Self.pin(Cast.gwen), Self.pin(impostor, replaced: true, time: 1_767_400_000), Self.pin(Cast.fred))
+            ])
+        valid(
+            "under a clock that is behind", ["ChangedPerson"],
+            in: ["pins": pins, "user": impostor.user, "now": u64(1_767_200_000)],
             out: ["pins": Self.pins(Self.pin(Cast.gwen), Self.pin(impostor, replaced: true), Self.pin(Cast.fred))])
         invalid(
             "somebody without a pin", "ChangedPerson", "not_found", base: base,
