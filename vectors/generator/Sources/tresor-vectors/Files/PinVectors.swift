@@ -156,7 +156,8 @@ struct PinVectors: TestWriter {
         let impostor = Person("impostor", handle: ascii("gwen"))
         let pins = Self.pins(Self.pin(Cast.gwen), Self.pin(impostor), Self.pin(Cast.fred))
         let base = valid(
-            "one of two people under a handle", ["ChangedPerson"], in: ["pins": pins, "user": impostor.user, "now": u64(1_767_400_000)],
+            "one of two people under a handle", ["ChangedPerson"],
+            in: ["pins": pins, "user": impostor.user, "now": u64(1_767_400_000)],
             out: [
                 "pins": Self.pins(
                     Self.pin(Cast.gwen), Self.pin(impostor, replaced: true, time: 1_767_400_000), Self.pin(Cast.fred))
