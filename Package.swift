@@ -194,7 +194,7 @@ let package = Package(
             name: "AttackTests",
             dependencies: [
                 "ConstantTimeProbe", "CProbe", "PasswordMemo", "Tresor", "TresorConformance", "TresorCore",
-                "TestSupport", "TresorCommand", "TresorCrypto", "TresorRecords", "TresorSQLite", "TresorStore",
+                "TestSupport", "TresorCommand", "TresorCrypto", "TresorRecords", "TresorSQLite", "TresorStore", "TresorTesting",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["attacks.txt", "checks.txt", "service.txt"],
