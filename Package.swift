@@ -194,7 +194,8 @@ let package = Package(
             name: "AttackTests",
             dependencies: [
                 "ConstantTimeProbe", "CProbe", "PasswordMemo", "Tresor", "TresorConformance", "TresorCore",
-                "TestSupport", "TresorCommand", "TresorCrypto", "TresorRecords", "TresorSQLite", "TresorStore", "TresorTesting",
+                "TestSupport", "TresorCommand", "TresorCrypto", "TresorRecords", "TresorSQLite", "TresorStore",
+                "TresorTesting",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["attacks.txt", "checks.txt", "service.txt"],

@@ -3762,7 +3762,7 @@ def newest_statements(statements):
 def latest_statement(statements, user): return max(pin.time for pin in statements if pin.chain.user == user)
 
 
-def judge_statement(said, pins, statements):
+def judge_known(said, pins, statements):
     """Step 3: what the newest statement about a person brings about."""
     user = said.chain.user
     here = next((pin for pin in pins if pin.chain.user == user), None)
@@ -3792,7 +3792,7 @@ def take_known(pins, statements, own):
     for user, said in sorted(newest.items()):                                                       # 3
         if user == own.user:
             continue
-        result = judge_statement(said, pins, statements)
+        result = judge_known(said, pins, statements)
         if result == "conflict":
             conflicts.append(user)
         if result != "put":
