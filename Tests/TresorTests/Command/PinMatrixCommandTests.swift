@@ -176,8 +176,8 @@ extension CommandSuite {
             switch standing {
             case .unknown: subject == .house ? "anna" : "no"
             case .behind, .replaced: "no"
-            case .equal: "yes"
-            case .ahead: subject == .house ? "yes" : "no"
+            case .equal: "number"
+            case .ahead: subject == .house ? "number" : "no"
             }
         }
 

@@ -112,6 +112,7 @@ import TresorTesting
         #expect(try await other.get("scan").content == contents[2])
         // The next one keeps it again, and takes it once it is deleted. What is long gone counts no more.
         try await records.put("note", "x".utf8)
+        _ = try await records.sync()
         let planned = try await records.compact(isDryRun: true)
         #expect(planned.deletedCount == 2)
         #expect(try await records.compact().deletedCount == 2)
