@@ -332,7 +332,8 @@ import TresorTesting
         try await append(by: scene.late) { state, _ in
             let (upto, epoch) = (state.head.sequence, state.epoch)
             return (
-                [UInt8](repeating: 7, count: 700), { .checkpoint(CheckpointBody(upto: upto, epoch: epoch, volumes: [$0])) }
+                [UInt8](repeating: 7, count: 700),
+                { .checkpoint(CheckpointBody(upto: upto, epoch: epoch, volumes: [$0])) }
             )
         }
     }
