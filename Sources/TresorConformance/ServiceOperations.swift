@@ -118,6 +118,7 @@ enum ServiceOperations {
         reader(NewsRequest.self), reader(NewsAnswer.self), reader(PutServerShareRequest.self),
         reader(ServerShareRequest.self), reader(ServerShareAnswer.self), reader(DeleteServerSharesRequest.self),
         reader(PutKitCopyRequest.self), reader(KitCopyRequest.self), reader(KitCopyAnswer.self),
+        reader(PutOfferRequest.self), reader(PutOfferAnswer.self),
         reader(DeleteKitCopyRequest.self), reader(RegisterRequest.self), reader(RegisterAnswer.self),
         reader(FinishRequest.self), reader(FinishAnswer.self), reader(AccountRequest.self),
         reader(AccountAnswer.self), reader(EndSessionsRequest.self), reader(InviteRequest.self),
