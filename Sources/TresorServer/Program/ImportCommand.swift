@@ -56,7 +56,7 @@
         private func ask(about plan: ImportPlan) throws {
             guard !plan.members.isEmpty else { return }
             print("these people are in logs of \(from), and get accounts:")
-            for chain in plan.members { print("  \(try chain.number().grouped)  \(chain.handle.text)") }
+            for chain in plan.members { print("  \(try chain.number().grouped)  \(chain.handle.shown)") }
             try Confirmation.require(
                 yes, "Are all of them known to you? ", after: "compare the safety numbers", refusing: "took nothing")
         }

@@ -111,6 +111,33 @@
             await stage.stop()
         }
 
+        /// A handle may say a safety number of its own.
+        @Test func aHandleIsNotTakenForASafetyNumber() async throws {
+            let stage = try await Stage()
+            let claim = "anna, safety number 00000 11111 22222 33333 44444 55555"
+            let eve = try Identity.make(handle: Name(typed: claim), time: SystemClock.read())
+            try await Newcomer.register(eve, with: stage.store.service)
+            let number = try eve.chain.number().grouped
+            let unsure = await stage.run("close", "\(eve.user)")
+            #expect(
+                unsure.output.hasPrefix("closes the account of \"\(claim)\", safety number \(number)\n"),
+                "\(unsure.output)")
+            #expect(await stage.run("accounts").output.contains("  0  0  \"\(claim)\"\n"))
+            let closed = await stage.run("close", "\(eve.user)", "--yes")
+            #expect(closed.output.contains("closed the account of \"\(claim)\"\n"), "\(closed.output)")
+            let again = await stage.run("close", "\(eve.user)", "--yes")
+            #expect(again.output.contains("the account of \"\(claim)\" is closed already\n"), "\(again.output)")
+            let asked = try Identity.make(
+                handle: Name(typed: "5 \"6\" \\"), time: SystemClock.read())
+            let service = stage.store.service
+            try await Speaker.person(asked).call(from: nil) { () async throws(TresorError) in
+                _ = try await service.call(RegisterRequest(chain: asked.chain.bytes, invitation: [], blinded: []))
+            }
+            let waiting = await stage.run("close", "\(asked.user)", "--yes")
+            #expect(waiting.error.contains(#""5 \"6\" \\" has no account yet"#), "\(waiting.error)")
+            await stage.stop()
+        }
+
         @Test func whoHasNoAccountYetIsRefusedAndNotClosed() async throws {
             let stage = try await Stage()
             let service = stage.store.service
