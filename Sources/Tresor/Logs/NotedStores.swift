@@ -50,11 +50,10 @@ package struct NotedStores: Hashable, Sendable {
         stores[tresor, default: []].insert(store).inserted
     }
 
-    /// Gives a store another name, as another machine of this person calls it.
-    mutating func rename(_ there: StoreName, to here: StoreName) {
-        for (tresor, names) in stores where names.contains(there) {
-            stores[tresor] = names.subtracting([there]).union([here])
-        }
+    /// Gives a store the name that another machine of this person uses for it. A store that has that name gets the other
+    /// one: two stores stay two.
+    mutating func exchange(_ there: StoreName, _ here: StoreName) {
+        stores = stores.mapValues { names in Set(names.map { $0 == there ? here : $0 == here ? there : $0 }) }
     }
 
     /// Forgets the stores of a tresor.
