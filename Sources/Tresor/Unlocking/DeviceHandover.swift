@@ -14,8 +14,11 @@ package struct DeviceWait: Sendable {
 
     package init() {}
 
-    /// Whether the next look may find what this one did not: somebody else holds the store, or it cannot be reached.
-    static func passes(_ error: TresorError) -> Bool { error == .busy || error == .store(.unreachable) }
+    /// Whether the next look may find what this one did not: somebody else holds the store, it cannot be reached, or the
+    /// service says that it is away.
+    static func passes(_ error: TresorError) -> Bool {
+        error == .busy || error == .store(.unreachable) || error == .store(.other)
+    }
 
     /// Waits until the next look into a mailbox.
     ///

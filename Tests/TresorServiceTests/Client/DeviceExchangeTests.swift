@@ -49,7 +49,8 @@
             let process = stage.process { number in
                 switch number {
                 case 1: .losingAnswer
-                case 2..<12: .unreachable
+                case 2..<7: .unreachable
+                case 7..<12: refused(503, .store(.other))
                 default: nil
                 }
             }

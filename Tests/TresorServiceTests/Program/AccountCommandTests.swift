@@ -112,7 +112,7 @@
         }
 
         /// A handle may say a safety number of its own.
-        @Test func aHandleIsNotTakenForASafetyNumber() async throws {
+        @Test func A49_aHandleIsNotTakenForASafetyNumber() async throws {
             let stage = try await Stage()
             let claim = "anna, safety number 00000 11111 22222 33333 44444 55555"
             let eve = try Identity.make(handle: Name(typed: claim), time: SystemClock.read())
