@@ -22,7 +22,7 @@
             case 2: .card(user, generation: .max, card: hash)
             case 3: .invitation(hash)
             case 4: .sessions(user, until: Era([UInt8](repeating: 4, count: Era.byteCount)) ?? .first)
-            case 5: .account(user)
+            case 5: .account(user, handle: hash)
             default: .withdrawal(hash)
             }
         }
