@@ -56,7 +56,7 @@
             let (service, engine, log) = try await StoredService.open(place, noting: revocations)
             let found = try await find(in: service.directory)
             guard found.state != .closed else {
-                try await note(found, in: log)
+                try await note(found, at: service.id, in: log)
                 await engine.close()
                 return print("the account of \(found.handle.shown) is closed already")
             }
@@ -103,9 +103,12 @@
 
         /// Writes down that an account is closed, if this file does not say so: a process with another file may have closed
         /// it.
-        private func note(_ person: AccountDirectory.Person, in log: RevokedLog) async throws {
-            let revocation = Revocation.account(person.user)
+        private func note(
+            _ person: AccountDirectory.Person, at server: Hash256, in log: RevokedLog
+        ) async throws {
             do throws(TresorError) {
+                let revocation = Revocation.account(
+                    person.user, handle: try Revocation.hash(of: person.handle, at: server))
                 if try await !log.contains(revocation) { try log.append(revocation) }
             } catch {
                 throw ServerFailure(
