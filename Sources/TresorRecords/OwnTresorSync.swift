@@ -171,7 +171,7 @@ package struct OwnTresorSync: Sendable {
             for pin in try client.people.newsBlocking(beyond: people) {
                 let (name, content) = (Self.knownPrefix + pin.chain.user.description, pin.recordContent)
                 guard content.count <= Item.maximumContentByteCount, !newer.contains(name) else { continue }
-                made.add(name, content, settles: people.disputed.contains(pin.chain.user))
+                made.add(name, content, settles: people.isDisputed(pin.chain.user))
             }
             for tresor in read.sorted() {
                 guard let state = try client.archive.verifiedState(of: tresor) else { continue }

@@ -150,7 +150,7 @@ import TresorStore
         #expect(unread.map { $0.0 } == ["tresor/head/\(plans)", name])
         #expect(unread.map { $0.1 } == [.altered, .altered])
         #expect(try desk.occasion(of: house.user) == .known)
-        // What a device knows of the same is written over it.
+        // A pin of the same person is written over it.
         try verify(bob.chain, on: desk)
         try await desk.exchange()
         var next = try await OwnTresorSync(of: try await anna.tresors.all(readingStrangers: false), anna)
