@@ -15,7 +15,7 @@ struct OwnTresorRun {
     private(set) var errors: [CommandError] = []
     /// Whether this home knows other people than before.
     private(set) var hasLearned = false
-    /// What was said of conflicts and failures. A run that goes on says it once, until it has passed.
+    /// The words about conflicts and failures. A run that goes on says them once, until they have passed.
     private(set) var told: Set<String> = []
     private let toldBefore: Set<String>
 
