@@ -220,7 +220,8 @@ package struct ReceivedIdentity: Sendable {
     /// The card chain, for the question whether it is the right one.
     package var chain: CardChain { identity.chain }
 
-    /// Judges what another machine gave.
+    /// Judges what another machine gave. Where that one is to put the copy of its kit, this one is not: the copy may be
+    /// replaced there before this one comes to it.
     ///
     /// - Parameter here: the name of the store in this home. It takes the place of the other home's name of the same
     ///   store, which may be a path of that machine.
@@ -238,6 +239,7 @@ package struct ReceivedIdentity: Sendable {
             case .heads: _ = try PinnedHeads(bytes)
             case .notedStores:
                 var stores = try NotedStores(bytes)
+                if let kit = bundle.belongings.file.kitLocator { stores.forgetAwaiting(kit: kit) }
                 if let there = bundle.belongings.store, let here { stores.exchange(there, here) }
                 bytes = stores.bytes
             case .knownServices: _ = try KnownServices(bytes)
