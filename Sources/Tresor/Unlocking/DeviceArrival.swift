@@ -163,19 +163,25 @@ package final class DeviceArrival: Sendable {
     }
 
     /// Leaves a receipt in the place of the answer, which tells the other machine that it was taken; that one deletes the
-    /// mailbox. If the store fails, the next command of this home deletes it.
+    /// mailbox. A store that cannot be reached is asked again as long as this machine waits; then the next command of this
+    /// home deletes the mailbox.
     @concurrent package func acknowledge(_ received: ReceivedIdentity, as session: Session) async {
         defer { lock.withLock { $0 = nil } }
+        let client = session.client
         do throws(TresorError) {
-            let store = session.client.guardedStore
-            if let bytes = try await store.kitCopy(locator: locator) {
+            while let bytes = try await wait.look(under: locator, of: client, until: offer.until) {
                 let present = try DeviceMailbox(bytes)
-                if case .answer(_, to: offer.bytes) = present.letters {
-                    let mailbox = DeviceMailbox(until: present.until, .receipt(received.receipt))
-                    _ = try await store.replaceKitCopy(bytes, with: mailbox.bytes, locator: locator)
+                guard case .answer(_, to: offer.bytes) = present.letters else { break }
+                let mailbox = DeviceMailbox(until: present.until, .receipt(received.receipt))
+                do throws(TresorError) {
+                    _ = try await client.guardedStore.replaceKitCopy(bytes, with: mailbox.bytes, locator: locator)
+                    break
+                } catch {
+                    guard DeviceWait.passes(error) else { throw error }
+                    try await wait.next(of: client, until: offer.until, after: error)
                 }
             }
-            try session.client.cleanup.unnote(note(of: session.user))
+            try client.cleanup.unnote(note(of: session.user))
         } catch {
             // The journal names the mailbox.
         }
