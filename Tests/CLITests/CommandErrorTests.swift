@@ -2,6 +2,7 @@
 
 import Testing
 import Tresor
+import TresorCore
 import TresorCrypto
 
 @testable import TresorCommand
@@ -30,9 +31,14 @@ import TresorCrypto
         #expect(CommandError.interrupted.passedOn == .cancelled)
         #expect(CommandFailure(TresorError.cancelled).message == "interrupted")
         #expect(CommandFailure(TresorError.store(.certificate)).hints == ["tresor … {--store-ca} --store-ca FILE"])
-        for error in [TresorError.unverified, .busy, .noAccess] {
-            #expect(ApproveCommand.failure(of: error, for: "house").hints == ["tresor approve"])
+        for error in [TresorError.unverified, .busy] {
+            #expect(ApproveCommand.failure(of: error, for: "house", user: nil).hints == ["tresor approve"])
         }
+        // Whose account or handle was closed is listed as before.
+        let house = UserID(.zero)
+        let closed = ApproveCommand.failure(of: .noAccess, for: "house", user: house)
+        #expect(closed.hints == ["tresor approve", "tresor approve \(house) --refuse"])
+        #expect(ApproveCommand.failure(of: .noAccess, for: "house", user: nil).hints == ["tresor approve"])
         let keys = KeyStanding()
         keys.note(areTaken: false)
         #expect(keys.refusal?.hints == ["tresor recover --home DIR", "tresor register --no-login"])

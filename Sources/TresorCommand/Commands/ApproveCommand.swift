@@ -106,16 +106,21 @@ struct ApproveCommand: SurfaceCommand {
     }
 
     /// The failure of a decision about somebody who changed, or whom somebody else decided about, since they were shown.
-    static func failure(of error: TresorError, for who: String) -> CommandFailure {
+    ///
+    /// - Parameter user: who asks for an account; `nil` for a share.
+    static func failure(of error: TresorError, for who: String, user: UserID?) -> CommandFailure {
         let message: String
+        var hints = ["tresor approve"]
         switch error {
         case .unverified: message = "\(who) has another card by now; look again"
         case .busy: message = "the share of \(who) is not what was shown any more; look again"
         case .noAccess where Surroundings.current.keys.refusal == nil:
-            message = "\(who) does not wait any more, or asks for an account or a handle that was closed"
+            message =
+                "\(who) does not wait any more, or asks for an account or a handle that was closed, and can only be refused"
+            if let user { hints.append("tresor approve \(user) --refuse") }
         default: return CommandFailure(error)
         }
-        return CommandFailure(of: error, message, hints: ["tresor approve"])
+        return CommandFailure(of: error, message, hints: hints)
     }
 
     private func decide(_ petition: Petition, _ session: Session, _ workplace: CommandContext) async throws {
@@ -128,7 +133,7 @@ struct ApproveCommand: SurfaceCommand {
                 try await session.tresors.perform(refuse ? .refuse(pending) : .approve(pending), on: pending.tresor)
             }
         } catch {
-            throw Self.failure(of: error, for: petition.who)
+            throw Self.failure(of: error, for: petition.who, user: petition.applicant?.user)
         }
         let state = refuse ? "refused" : petition.approvedState
         workplace.output.say("\(petition.who) \(petition.isPlural ? "are" : "is") \(state)")

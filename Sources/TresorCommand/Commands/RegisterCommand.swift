@@ -147,7 +147,8 @@ struct RegisterCommand: SurfaceCommand {
                 of: error,
                 "the service at \(service.place) has another card under the handle "
                     + DisplayText.name(service.session.handle.bytes)
-                    + (invitation == nil ? "; an invitation of the operator comes before somebody who only waits" : ""),
+                    + (invitation == nil ? "; an invitation of the operator comes before somebody who only waits" : "")
+                    + "; the handle of a closed account stays taken",
                 hints: hints(wayOutOf: service))
         case .noAccess where invitation != nil && Surroundings.current.keys.refusal == nil:
             CommandFailure(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
+
 /// Text from others, made fit to be shown: it cannot forge a line, move the cursor or turn the writing direction.
 enum DisplayText {
     /// A handle, a tresor name, a record name: as it is when it is usual, otherwise quoted and escaped.
-    static func name(_ text: String) -> String {
-        isUsual(text) ? text : quoted(text)
-    }
+    static func name(_ text: String) -> String { ShownText.name(text) }
 
     /// The same for bytes; those that are not UTF-8 are shown as `\xHH`.
     static func name(_ bytes: [UInt8]) -> String {
@@ -14,9 +14,7 @@ enum DisplayText {
     }
 
     /// Quoted whatever it is, as file and record names are.
-    static func quoted(_ text: String) -> String {
-        "\"" + text.unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : escaped($0) }.joined() + "\""
-    }
+    static func quoted(_ text: String) -> String { ShownText.quoted(text) }
 
     static func quoted(_ bytes: [UInt8]) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return quoted(text) }
@@ -29,21 +27,10 @@ enum DisplayText {
     }
 
     /// Escapes only the unsafe characters of a whole sentence.
-    static func escaped(_ text: String) -> String {
-        text.unicodeScalars.map { escaped($0) }.joined()
-    }
+    static func escaped(_ text: String) -> String { ShownText.escaped(text) }
 
     /// Whether a scalar is control, direction, invisible, unassigned or private, or a blank that is not the space.
-    static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7f }
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse,
-            .unassigned:
-            return true
-        default:
-            return scalar.properties.isDefaultIgnorableCodePoint
-        }
-    }
+    static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool { ShownText.isUnsafe(scalar) }
 
     /// Whether bytes are UTF-8 without control characters other than tab and line ends. A CR alone would write over its
     /// own line. A sign that turns the writing direction, ends a line or takes no room counts as a control
@@ -73,39 +60,6 @@ enum DisplayText {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: return true
         default: return scalar.properties.isDefaultIgnorableCodePoint
-        }
-    }
-
-    private static func isUsual(_ text: String) -> Bool {
-        guard let first = text.unicodeScalars.first, first != "-", !isMark(first) else { return false }
-        return text.unicodeScalars.allSatisfy { scalar in
-            if scalar.isASCII { return isUsual(scalar) }
-            return !isUnsafe(scalar)
-                && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || isMark(scalar))
-        }
-    }
-
-    private static func isUsual(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar {
-        case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "@", "+": true
-        default: false
-        }
-    }
-
-    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .nonspacingMark, .spacingMark, .enclosingMark: true
-        default: false
-        }
-    }
-
-    private static func escaped(_ scalar: Unicode.Scalar) -> String {
-        switch scalar {
-        case "\n": "\\n"
-        case "\r": "\\r"
-        case "\t": "\\t"
-        case _ where isUnsafe(scalar): "\\u{" + hexadecimal(scalar.value, digits: 1) + "}"
-        default: String(scalar)
         }
     }
 

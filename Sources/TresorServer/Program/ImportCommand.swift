@@ -59,7 +59,7 @@
         private func ask(about plan: ImportPlan) throws {
             if !plan.closed.isEmpty {
                 print("these accounts are closed, or have the handle of one that is; nobody gets one of them:")
-                for chain in plan.closed { print("  \(try chain.number().grouped)  \(chain.handle.text)") }
+                for chain in plan.closed { print("  \(try chain.number().grouped)  \(chain.handle.shown)") }
             }
             guard !plan.members.isEmpty else { return }
             print("these people are in logs of \(from), and get accounts:")

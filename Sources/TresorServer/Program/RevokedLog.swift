@@ -106,17 +106,21 @@
 
         func append(_ revocation: Revocation) throws(TresorError) {
             let record = try record(of: revocation)
-            try inTurn { (end) throws(SystemError) in
-                guard isInPlace else { throw SystemError(ESTALE) }
-                do throws(SystemError) {
-                    try file.write(record.span.bytes)
-                    isWritten.store(true, ordering: .sequentiallyConsistent)
-                    try file.synchronize()
-                } catch {
-                    // Nothing of it stays, if the disk lets it go. Otherwise the next one cuts it.
-                    _ = ftruncate(file.number, end)
-                    throw error
+            do throws(SystemError) {
+                try inTurn { (end) throws(SystemError) in
+                    guard isInPlace else { throw SystemError(ESTALE) }
+                    do throws(SystemError) {
+                        try file.write(record.span.bytes)
+                        isWritten.store(true, ordering: .sequentiallyConsistent)
+                        try file.synchronize()
+                    } catch {
+                        // Nothing of it stays, if the disk lets it go. Otherwise the next one cuts it.
+                        _ = ftruncate(file.number, end)
+                        throw error
+                    }
                 }
+            } catch {
+                throw error.fault == .full ? .store(.full) : .failed(.notNoted)
             }
         }
 
@@ -126,7 +130,12 @@
         ///   ``TresorError/unsupported`` for a record that a newer release wrote; ``TresorError/store(_:)`` for a file that
         ///   cannot be read; the errors of `take`.
         func read(_ take: ([Revocation]) async throws(TresorError) -> Void) async throws(TresorError) {
-            let end = Int(try inTurn { (end) throws(SystemError) in end })
+            let end: Int
+            do throws(SystemError) {
+                end = Int(try inTurn { (end) throws(SystemError) in end })
+            } catch {
+                throw .store(error.fault)
+            }
             var offset = Self.beginningByteCount
             while offset < end {
                 try await take(try records(at: offset, before: end))
@@ -155,24 +164,20 @@
         /// is cut here alone, so that nothing is cut that another process wrote behind it.
         private func inTurn<Value: Sendable>(
             _ body: (_ end: off_t) throws(SystemError) -> Value
-        ) throws(TresorError) -> Value {
-            do throws(SystemError) {
-                return try turn.withLock { (_) throws(SystemError) in
-                    _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
-                    defer { _ = flock(file.number, LOCK_UN) }
-                    let size = try file.status().st_size
-                    let (first, count) = (off_t(Self.beginningByteCount), off_t(Self.recordByteCount))
-                    var end = size - (size - first) % count
-                    // The size of a record may be there before its bytes are.
-                    if end > first, try isTorn(at: Int(end - count)) { end -= count }
-                    if end != size {
-                        _ = try SystemError.retrying { ftruncate(file.number, end) }
-                        try file.synchronize()
-                    }
-                    return try body(end)
+        ) throws(SystemError) -> Value {
+            try turn.withLock { (_) throws(SystemError) in
+                _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
+                defer { _ = flock(file.number, LOCK_UN) }
+                let size = try file.status().st_size
+                let (first, count) = (off_t(Self.beginningByteCount), off_t(Self.recordByteCount))
+                var end = size - (size - first) % count
+                // The size of a record may be there before its bytes are.
+                if end > first, try isTorn(at: Int(end - count)) { end -= count }
+                if end != size {
+                    _ = try SystemError.retrying { ftruncate(file.number, end) }
+                    try file.synchronize()
                 }
-            } catch {
-                throw error.fault == .full ? .store(.full) : .failed(.notNoted)
+                return try body(end)
             }
         }
 

@@ -56,15 +56,15 @@
         /// - Throws: ``ServerFailure``, and the errors of the engine.
         func takeBack(from service: Service, _ place: StoreOptions, _ engine: any SQLEngine) async throws {
             if try await !ServiceSetup.notesRevocations(in: engine) {
-                guard let path = try? path(place), FileIdentity(path: path) != nil else { return }
+                let path = try path(place)
+                guard FileIdentity(path: path) != nil else {
+                    return print(
+                        "read no file of revocations: there is none at \(path); if the service ever ran, name the file that "
+                            + "it used with --revoked-log")
+                }
             }
             let log = try await open(of: service.id, place, engine, by: .another)
-            do throws(TresorError) {
-                try await log.read { (revocations) throws(TresorError) in try await service.apply(revocations) }
-            } catch {
-                let words = Opener.another.words(for: error)
-                throw ServerFailure(error, "cannot read the file of revocations: \(words)")
-            }
+            try await Opener.another.takeBack(log, from: service)
         }
 
         /// The command that opens the file. It says what helps when it cannot.
@@ -73,6 +73,23 @@
             case run
             /// A command beside it, whose operator may have left out an option of `run`.
             case another
+
+            /// Takes out of the database what a file names.
+            ///
+            /// - Throws: ``ServerFailure``, which tells a fault of the file from one of the database.
+            func takeBack(_ log: RevokedLog, from service: Service) async throws(ServerFailure) {
+                var isOfFile = true
+                do throws(TresorError) {
+                    try await log.read { (revocations) throws(TresorError) in
+                        isOfFile = false
+                        try await service.apply(revocations)
+                        isOfFile = true
+                    }
+                } catch {
+                    guard isOfFile else { throw ServerFailure(error) }
+                    throw ServerFailure(error, "cannot read the file of revocations: \(words(for: error))")
+                }
+            }
 
             /// The reason why a file cannot be opened or read, and what to do.
             ///
@@ -99,6 +116,7 @@
                     "look at its directory, and who owns both; run this as that user"
                 case (.failed(.readOnly), .another), (.failed(.notNoted), .another):
                     "run this as the user of the service; \(Self.fileOfRun)"
+                case (.store(let fault), _): fault.rawValue
                 default: ServerFailure(error).message
                 }
             }

@@ -138,19 +138,14 @@
         private func takeBack(
             _ log: RevokedLog, _ service: TresorService.Service, operator chain: CardChain?
         ) async throws {
+            try await RevokedLogOptions.Opener.run.takeBack(log, from: service)
+            guard restored else { return }
             do throws(TresorError) {
-                try await log.read { (revocations) throws(TresorError) in try await service.apply(revocations) }
-                if restored { try await service.distrust(operator: chain) }
+                try await service.distrust(operator: chain)
             } catch {
-                switch error {
-                case .altered, .unsupported, .failed(.notNoted):
-                    let words = RevokedLogOptions.Opener.run.words(for: error)
-                    throw ServerFailure(error, "cannot read the file of revocations: \(words)")
-                case .unverified:
-                    throw ServerFailure(
-                        error, "the card of --operator does not continue that of the operator in the database")
-                default: throw ServerFailure(error)
-                }
+                guard error == .unverified else { throw ServerFailure(error) }
+                throw ServerFailure(
+                    error, "the card of --operator does not continue that of the operator in the database")
             }
         }
     }

@@ -91,8 +91,8 @@
             return try CardChain(bytes, knowing: bytes)
         }
 
-        /// Closes an account, as its person does with *delete-account*. Logs, and so the tresors of everybody, stay as they
-        /// are.
+        /// Closes an account, as its person does with *delete-account*, and keeps its handle taken behind each backup. Logs,
+        /// and so the tresors of everybody, stay as they are.
         ///
         /// - Throws: ``TresorError/noAccess`` for the operator, and for an account that is not active; the errors of the
         ///   file of revocations and of the engine.
@@ -100,7 +100,11 @@
             guard user != context.settings.operator else { throw .noAccess }
             try await context.engine.write(erasing: true) {
                 [settings = context.settings, server = context.server] (transaction) throws(TresorError) in
-                try settings.note([try Deletions.close(user, at: server, in: transaction)])
+                try Deletions.close(user, in: transaction)
+                let search = SQL("SELECT handle FROM accounts WHERE account = $1", [.digest(user.digest)])
+                guard let row = try transaction.run(search).first else { throw .noAccess }
+                let handle = try Revocation.hash(of: try Name(try row.bytes(0)), at: server)
+                try settings.note([.account(user, handle: handle)])
             }
         }
 

@@ -233,9 +233,12 @@
             // A device has a bucket of its own: a thief of it uses up nothing of the person's.
             let device = statement.signingDevice
             let bucket = RateLimits.Key.requests(statement.user.digest.bytes + (device?.bytes ?? []))
+            let state = state(of: statement, rows)
+            // A thief of a session that has ended brings nobody into debt.
+            if !state.isOpen { payment.dropPromise(of: bucket) }
             if let seconds = payment.take(bucket, rate) { return .tooOften(seconds) }
             if let kept = try request.kept(rows.requests) { return .kept(kept) }
-            switch state(of: statement, rows) {
+            switch state {
             case .open:
                 statements.keep(SignedStatement(statement, session, by: signer.key, at: clock()), of: statement.user)
             // What is not open is not tried where it would write.
@@ -346,6 +349,8 @@
             case ended(Era)
             /// Its device was removed, or the account closed.
             case closed
+
+            var isOpen: Bool { if case .open = self { true } else { false } }
         }
 
         private func state(of statement: SessionStatement, _ rows: Rows) -> SessionState {

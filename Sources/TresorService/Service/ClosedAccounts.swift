@@ -11,7 +11,7 @@
     final class ClosedAccounts: Sendable {
         private struct State {
             var users: Set<UserID> = []
-            /// The hashes of the handles.
+            /// The hashes of the handles that the operator closed. Zero, for the others, is the hash of none.
             var handles: Set<Hash256> = []
         }
 

@@ -29,6 +29,9 @@
             }
         }
 
+        /// Takes back what ``hasRoom(_:_:)`` said about a bucket.
+        func dropPromise(of key: RateLimits.Key) { taken.withLock { taken in _ = taken.promised.remove(key) } }
+
         /// Takes one request from a bucket, unless this one has.
         ///
         /// - Returns: `nil` if it is allowed; else the seconds after which it is.

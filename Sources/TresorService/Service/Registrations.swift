@@ -112,10 +112,9 @@
             _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction,
             _ revoked: inout [Revocation]
         ) throws(TresorError) -> AccountState {
-            // A database from a backup may have no row that says so.
-            try closed.check(chain)
             try Self.dropLapsed(at: now, in: transaction)
             if let present = try find(chain.user, in: transaction) {
+                try closed.check(chain)
                 return try resume(present, chain, invitation, in: transaction, &revoked)
             }
             if let invitation {
@@ -129,6 +128,9 @@
                 ])
                 guard let open = found[1].first, try open.number(0) < settings.quotas.openCases else { throw .busy }
             }
+            // A database from a backup may have no row that says so. As a row would, it says so behind the invitation and the
+            // limit: nobody tells a closed account from an active one.
+            try closed.check(chain)
             let inserted = try transaction.run([Account.insertion(of: chain, .asked, invitation: invitation, at: now)])
             guard inserted == [1] else { throw .unverified }
             return .asked

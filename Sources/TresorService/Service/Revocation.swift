@@ -17,7 +17,7 @@
         case withdrawal(Hash256)
         /// The sessions of the eras before this one are ended.
         case sessions(UserID, until: Era)
-        /// The account is closed. Nobody else gets its handle, of which this is the hash.
+        /// The account is closed. Nobody else gets its handle, of which this is the hash; zero if the person closed it.
         case account(UserID, handle: Hash256)
 
         /// The size of every record in bytes: a kind, a subject, a number and an object.

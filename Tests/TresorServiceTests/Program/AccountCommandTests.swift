@@ -31,6 +31,8 @@
                     "init", site["clinic.db"], "--operator", site["operator.card"], "--registration", "open",
                 ])
                 #expect(made.code == 0, "\(made.error)")
+                // A backup of before the first run.
+                try FileManager.default.copyItem(atPath: site["clinic.db"], toPath: site["new.db"])
                 server = try ServerProcess(["run", site["clinic.db"], "--listen", "127.0.0.1:0"])
                 let port = try #require(await server.port(), "\(server.said)")
                 store = try HTTPStore("http://127.0.0.1:\(port)")
@@ -140,6 +142,16 @@
             await stage.stop()
         }
 
+        /// These are letters, and are drawn as blanks.
+        @Test(arguments: ["3164", "ffa0", "115f"])
+        func A49_aLetterThatIsDrawnBlankIsEscaped(code: String) throws {
+            let blank = try #require(UInt32(code, radix: 16).flatMap { Unicode.Scalar($0) })
+            let handle = try Name(typed: "anna\(blank)safety\(blank)number\(blank)00000")
+            let shown = handle.shown
+            #expect(shown == #""anna\u{CODE}safety\u{CODE}number\u{CODE}00000""#.replacing("CODE", with: code))
+            #expect(try Name(typed: "josé").shown == "josé")
+        }
+
         @Test func whoHasNoAccountYetIsRefusedAndNotClosed() async throws {
             let stage = try await Stage()
             let service = stage.store.service
@@ -174,30 +186,41 @@
             }
         }
 
-        /// The database comes from a backup of before the account was made.
-        @Test func A237_anImportBringsNoClosedAccountBack() async throws {
+        /// The database comes from a backup of before the account was made, or even of before the first run.
+        @Test(arguments: [false, true])
+        func A237_anImportBringsNoClosedAccountBack(isOfBeforeTheFirstRun: Bool) async throws {
             let stage = try await Stage()
             await stage.stop()
             let (database, backup) = (stage.site["clinic.db"], stage.site["backup.db"])
-            try FileManager.default.copyItem(atPath: database, toPath: backup)
+            if isOfBeforeTheFirstRun {
+                try FileManager.default.moveItem(atPath: stage.site["new.db"], toPath: backup)
+            } else {
+                try FileManager.default.copyItem(atPath: database, toPath: backup)
+            }
             let store = try await SQLiteStore.open(at: stage.site["store.db"], creating: true)
             let cast = PreviewCast(store: store, clock: FixedClock())
-            let anna = try await cast.person("anna")
+            let anna = try await cast.person("anna b")
             _ = try await cast.tresor("plans", of: anna)
             let next = try ServerProcess(["run", database, "--listen", "127.0.0.1:0"])
             let port = try #require(await next.port(), "\(next.said)")
             try await Newcomer.register(anna.identity, with: try HTTPStore("http://127.0.0.1:\(port)").service)
-            #expect(await stage.run("close", "anna", "--yes").code == 0)
+            #expect(await stage.run("close", "anna b", "--yes").code == 0)
             next.signal(SIGTERM)
             #expect(await next.end().code == 0)
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: database + suffix) }
             try FileManager.default.copyItem(atPath: backup, toPath: database)
-            let elsewhere = await stage.run(
-                "import", stage.site["store.db"], "--yes", "--revoked-log", stage.site["other.revoked"])
-            #expect(elsewhere.code == 10 && elsewhere.error.contains("name the file that run uses"))
+            let other = stage.site["other.revoked"]
+            let elsewhere = await stage.run("import", stage.site["store.db"], "--revoked-log", other)
+            if isOfBeforeTheFirstRun {
+                let words = "read no file of revocations: there is none at \(other); if the service ever ran, name"
+                #expect(elsewhere.code == 64 && elsewhere.output.contains(words), "\(elsewhere.output)")
+            } else {
+                #expect(elsewhere.code == 10 && elsewhere.error.contains("name the file that run uses"))
+            }
             let taken = await stage.run("import", stage.site["store.db"], "--yes")
             #expect(taken.code == 0, "\(taken.error)")
             #expect(taken.output.contains("these accounts are closed") && taken.output.contains("took 0 accounts"))
+            #expect(taken.output.contains("  \"anna b\"\n") && !taken.output.contains("read no file"))
             let list = await stage.run("accounts")
             #expect(list.code == 0 && !list.output.contains("anna"))
         }

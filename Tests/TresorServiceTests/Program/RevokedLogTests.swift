@@ -183,6 +183,16 @@
             #expect(FileManager.default.fileExists(atPath: path))
         }
 
+        /// Its directory and its owner are as they should be.
+        @Test func A237_aRecordThatCannotBeReadIsSaidToBe() async throws {
+            try open().append(records[0])
+            let log = RevokedLog(try FileDescriptor(path, O_WRONLY | O_APPEND), at: path, of: server)
+            await #expect(throws: TresorError.store(.inputOutput)) { try await read(log) }
+            #expect(RevokedLogOptions.Opener.run.words(for: .store(.inputOutput)) == "input or output failed")
+            // A request that would write behind it is refused as before.
+            #expect(throws: TresorError.failed(.notNoted)) { try log.append(records[1]) }
+        }
+
         @Test func A237_aDamagedFileIsRefused() async throws {
             let log = try open()
             for record in records { try log.append(record) }

@@ -187,7 +187,7 @@
             _ = try await anna.ask(anna.registration())
             _ = try await anna.ask(anna.finishing())
             if registration == .closed { _ = try await admin.ask(admission(anna)) }
-            _ = try await anna.ask(DeleteAccountRequest())
+            try await noting.service.directory.close(anna.user)
             let service = try await noting.restart(from: backup)
             if registration == .closed {
                 #expect(try await admin.at(service).reply(admission(rival)) == .forbidden)
@@ -199,6 +199,70 @@
             let other = try noting.bench.stranger("anna").at(service)
             #expect(try await other.reply(other.registration()) == .refused(.unverified))
             #expect(try await anna.at(service).reply(anna.registration()) == .forbidden)
+        }
+
+        /// A person who makes an account and deletes it keeps its handle from nobody for ever.
+        @Test func theHandleOfADeletedAccountIsFreeBehindABackup() async throws {
+            let noting = try await NotingBench()
+            let backup = try await Backup(of: noting.bench)
+            let anna = try await noting.person("anna")
+            _ = try await anna.ask(DeleteAccountRequest())
+            let other = try noting.bench.stranger("anna")
+            #expect(try await other.at(noting.restart()).reply(other.registration()) == .refused(.unverified))
+            let service = try await noting.restart(from: backup)
+            #expect(try await anna.at(service).reply(anna.registration()) == .forbidden)
+            #expect(try await other.at(service).ask(other.registration()).state == .asked)
+        }
+
+        /// Nobody finds out which handles were closed. The database has no row of the closed account.
+        @Test func A237_aClosedHandleIsRefusedAsAnActiveOneIs() async throws {
+            let bench = try await Bench(quotas: { $0.openCases = 1 })
+            _ = try await bench.person("active")
+            let hash = try Revocation.hash(of: Name(typed: "closed"), at: bench.service.id)
+            try await bench.service.apply([.account(UserID(.zero), handle: hash)])
+            let rivals = try ["active", "closed"].map { try bench.stranger($0) }
+            for rival in rivals { #expect(try await rival.reply(rival.registration()) == .refused(.unverified)) }
+            let waiting = try bench.stranger("waiting")
+            #expect(try await waiting.ask(waiting.registration()).state == .asked)
+            for rival in rivals {
+                #expect(try await rival.reply(rival.registration()).status == 429)
+                let unknown = try Invitation()
+                #expect(try await rival.reply(rival.registration(invitation: unknown)) == .forbidden)
+            }
+        }
+
+        /// An operator who is told of the file looks for another one, and has no need to.
+        @Test func A237_aFaultOfTheDatabaseIsNotOneOfTheFile() async throws {
+            let bench = try await Bench()
+            let directory = try TestDirectory()
+            let log = try RevokedLog.open(
+                at: directory["server.key.revoked"], of: bench.service.id, creating: true)
+            try log.append(.invitation(.zero))
+            let engine = FailingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            defer { service.shutDown() }
+            for opener in [RevokedLogOptions.Opener.run, .another] {
+                engine.fail(.store(.inputOutput))
+                let failure = await #expect(throws: ServerFailure.self) {
+                    try await opener.takeBack(log, from: service)
+                }
+                #expect(failure?.message == "the database failed: input or output failed")
+                engine.fail(nil)
+                try await opener.takeBack(log, from: service)
+            }
+        }
+
+        /// Beside PostgreSQL, the server key leads to the file.
+        @Test func A237_aFileThatNobodyNamedIsNotPassedOver() async throws {
+            let bench = try await Bench()
+            var (place, revocations) = (StoreOptions(), RevokedLogOptions())
+            (place.store, place.serverKey, revocations.revokedLog) = ("postgresql:///clinic", nil, nil)
+            do {
+                try await revocations.takeBack(from: bench.service, place, bench.engine)
+                Issue.record("it was passed over")
+            } catch {
+                #expect(error as? ServerFailure == .usage("name the file of the server key: --server-key FILE"))
+            }
         }
 
         /// A backup may have the account as it was before it was active.

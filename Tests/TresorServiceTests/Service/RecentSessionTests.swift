@@ -168,6 +168,25 @@
             #expect(await !service.isHealthy())
         }
 
+        /// A session that was stolen ends while an append of it is judged, for which there was room.
+        @Test func A236_aSessionThatHasEndedBringsNobodyIntoDebt() async throws {
+            let bench = try await Bench(quotas: { $0.requestsPerSecond = 1 })
+            let engine = MeddlingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna").at(service)
+            let founding = try anna.founding()
+            #expect(try await anna.ask(founding).outcome == .done)
+            let emptying = try (0..<9).map { _ in try anna.call(AccountRequest()) }
+            let ending = Account.beginning(try Era.first.next(), of: anna.user)
+            engine.beforeNextWrite { [bench] in
+                for call in emptying { _ = await service.answer(call) }
+                _ = try? await bench.engine.write([ending])
+            }
+            // Of the next one there is nothing to take.
+            #expect(try await anna.reply(try founding.next(by: anna)).status == 429)
+        }
+
         /// An id serves one request, and one that comes again gets its answer again.
         @Test func A129_anIdServesOneAppend() async throws {
             let bench = try await Bench()

@@ -150,6 +150,8 @@ extension Mutation {
     package static let linePlaces = Mutation(rawValue: "linePlaces")
     /// That a recent session is open where its entry is written.
     package static let openSession = Mutation(rawValue: "openSession")
+    /// That a session which has ended takes no more of its person's requests than are left.
+    package static let endedDebt = Mutation(rawValue: "endedDebt")
     /// That a mailbox is open no longer than its code is good.
     package static let mailboxTime = Mutation(rawValue: "mailboxTime")
     /// That a mailbox whose time is over is not there.

@@ -53,6 +53,21 @@
                 _ = try await anna.ask(EndSessionsRequest())
                 return try await anna.at(service).reply(try founding.next(by: anna)).status == 200
             }
+            try await Self.expectReal(without: .endedDebt) {
+                let bench = try await Bench(quotas: { $0.requestsPerSecond = 1 })
+                let engine = MeddlingEngine(bench.engine)
+                let service = try Service(engine: engine, settings: bench.settings)
+                let anna = try await bench.person("anna").at(service)
+                let founding = try anna.founding()
+                _ = try await anna.ask(founding)
+                let emptying = try (0..<9).map { _ in try anna.call(AccountRequest()) }
+                let ending = Account.beginning(try Era.first.next(), of: anna.user)
+                engine.beforeNextWrite { [bench] in
+                    for call in emptying { _ = await service.answer(call) }
+                    _ = try? await bench.engine.write([ending])
+                }
+                return try await anna.reply(try founding.next(by: anna)).status == 401
+            }
         }
     }
 #endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Text from others, made fit to be shown by the command and by the service: it cannot forge a line, move the cursor,
+/// turn the writing direction or go on as the sentence around it does.
+package enum ShownText {
+    /// A handle, a tresor name, a record name: as it is when it is usual, otherwise quoted and escaped.
+    package static func name(_ text: String) -> String {
+        isUsual(text) ? text : quoted(text)
+    }
+
+    /// Quoted whatever it is, as file and record names are.
+    package static func quoted(_ text: String) -> String {
+        "\"" + text.unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : escaped($0) }.joined() + "\""
+    }
+
+    /// Escapes only the unsafe characters of a whole sentence.
+    package static func escaped(_ text: String) -> String {
+        text.unicodeScalars.map { escaped($0) }.joined()
+    }
+
+    /// Whether a scalar is control, direction, invisible, unassigned or private, or a blank that is not the space.
+    package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7f }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse,
+            .unassigned:
+            return true
+        default:
+            return scalar.properties.isDefaultIgnorableCodePoint
+        }
+    }
+
+    private static func isUsual(_ text: String) -> Bool {
+        guard let first = text.unicodeScalars.first, first != "-", !isMark(first) else { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
+            if scalar.isASCII { return isUsual(scalar) }
+            return !isUnsafe(scalar)
+                && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || isMark(scalar))
+        }
+    }
+
+    private static func isUsual(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".", "@", "+": true
+        default: false
+        }
+    }
+
+    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark: true
+        default: false
+        }
+    }
+
+    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\n": "\\n"
+        case "\r": "\\r"
+        case "\t": "\\t"
+        case _ where isUnsafe(scalar): "\\u{" + String(scalar.value, radix: 16) + "}"
+        default: String(scalar)
+        }
+    }
+}
