@@ -3,6 +3,9 @@
 /// Text from others, made fit to be shown by the command and by the service: it cannot forge a line, move the cursor,
 /// turn the writing direction or go on as the sentence around it does.
 package enum ShownText {
+    /// A handle, as it is when it is usual, otherwise quoted and escaped. So it does not go on as the sentence does.
+    package static func name(_ name: Name) -> String { Self.name(name.text) }
+
     /// A handle, a tresor name, a record name: as it is when it is usual, otherwise quoted and escaped.
     package static func name(_ text: String) -> String {
         isUsual(text) ? text : quoted(text)

@@ -58,28 +58,28 @@
             guard found.state != .closed else {
                 try await note(found, at: service.id, in: log)
                 await engine.close()
-                return print("the account of \(found.handle.shown) is closed already")
+                return print("the account of \(ShownText.name(found.handle)) is closed already")
             }
             guard found.state == .active else {
                 throw ServerFailure(
                     .failed(.other),
-                    "\(found.handle.shown) has no account yet; the operator refuses them with "
+                    "\(ShownText.name(found.handle)) has no account yet; the operator refuses them with "
                         + "tresor approve \(found.user) --refuse")
             }
             guard found.user != service.operatorsID else {
                 throw ServerFailure(
-                    .noAccess, "\(found.handle.shown) is the operator, without whom nobody could be admitted")
+                    .noAccess, "\(ShownText.name(found.handle)) is the operator, without whom nobody could be admitted")
             }
             try await ask(about: found, service.directory)
             do throws(TresorError) {
                 try await service.directory.close(found.user)
             } catch {
                 throw StoredService.failure(
-                    error, after: log, "closed nothing", "the account of \(found.handle.shown) may be closed",
+                    error, after: log, "closed nothing", "the account of \(ShownText.name(found.handle)) may be closed",
                     list: "tresor-server accounts")
             }
             await engine.close()
-            print("closed the account of \(found.handle.shown)")
+            print("closed the account of \(ShownText.name(found.handle))")
             StoredService.report(.accountClosed)
         }
 
@@ -92,7 +92,7 @@
             if let byID, let byHandle, byID.user != byHandle.user {
                 throw ServerFailure.usage(
                     "\(person) is the id of one person and the handle of another: name the first by the handle, "
-                        + "\(byID.handle.shown), or the other by the id, \(byHandle.user)")
+                        + "\(ShownText.name(byID.handle)), or the other by the id, \(byHandle.user)")
             }
             guard let found = byID ?? byHandle else {
                 throw ServerFailure(
@@ -113,7 +113,7 @@
             } catch {
                 throw ServerFailure(
                     error,
-                    "the account of \(person.handle.shown) is closed, but the file of revocations may not say so: "
+                    "the account of \(ShownText.name(person.handle)) is closed, but the file of revocations may not say so: "
                         + RevokedLogOptions.Opener.another.words(for: error))
             }
         }
@@ -121,7 +121,7 @@
         /// Says what closing does, and asks.
         private func ask(about person: AccountDirectory.Person, _ directory: AccountDirectory) async throws {
             let number = try await directory.chain(of: person.user).number().grouped
-            print("closes the account of \(person.handle.shown), safety number \(number)")
+            print("closes the account of \(ShownText.name(person.handle)), safety number \(number)")
             print("nothing opens it again, and nobody else gets the handle")
             print(
                 "tresors stay as they are: \(person.founded) that this person founded, \(person.joined) that they are in; an "
@@ -141,7 +141,7 @@
                 case .closed: "closed"
                 }
             let day = CalendarTime(seconds: Int(clamping: registered), milliseconds: 0).day
-            return "\(user)  \(state)  \(day)  \(founded)  \(joined)  \(handle.shown)"
+            return "\(user)  \(state)  \(day)  \(founded)  \(joined)  \(ShownText.name(handle))"
         }
     }
 #endif

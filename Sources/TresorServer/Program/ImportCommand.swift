@@ -59,11 +59,11 @@
         private func ask(about plan: ImportPlan) throws {
             if !plan.closed.isEmpty {
                 print("these accounts are closed, or have the handle of one that is; nobody gets one of them:")
-                for chain in plan.closed { print("  \(try chain.number().grouped)  \(chain.handle.shown)") }
+                for chain in plan.closed { print("  \(try chain.number().grouped)  \(ShownText.name(chain.handle))") }
             }
             guard !plan.members.isEmpty else { return }
             print("these people are in logs of \(from), and get accounts:")
-            for chain in plan.members { print("  \(try chain.number().grouped)  \(chain.handle.shown)") }
+            for chain in plan.members { print("  \(try chain.number().grouped)  \(ShownText.name(chain.handle))") }
             try Confirmation.require(
                 yes, "Are all of them known to you? ", after: "compare the safety numbers", refusing: "took nothing")
         }
