@@ -79,7 +79,7 @@
         /// The line of the list.
         fileprivate var line: String {
             let day = CalendarTime(seconds: Int(clamping: until), milliseconds: 0).day
-            return "\(id)  \(day)  \(handle?.shown ?? "-")  \(label.text)"
+            return "\(id)  \(day)  \(handle.map { ShownText.name($0) } ?? "-")  \(label.text)"
         }
     }
 #endif
