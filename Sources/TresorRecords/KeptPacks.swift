@@ -128,7 +128,7 @@ struct PackFiles: Sendable {
     }
 }
 
-/// Reads kept packs one after another, and holds one piece, and what the last few packs say.
+/// Reads kept packs and entries one after another, and holds one piece, what the last few packs say, and the entries.
 final class PackReader {
     /// The most packs whose items are held: at most 1 MiB each.
     private static let openedCount = 16
@@ -139,6 +139,10 @@ final class PackReader {
     /// Which piece of a part has the pack of an entry.
     private var places: (part: UInt64, pieces: [UInt64: UInt64])?
     private var held: (part: UInt64, number: UInt64, piece: KeptPacks)?
+    /// The parts of the log copy that were read, each by its first entry.
+    private var log: [UInt64: [[UInt8]]] = [:]
+    /// The entries that were read.
+    private var entries: [UInt64: Entry] = [:]
     /// The last used one last.
     private var opened: [(sequence: UInt64, items: [Item])] = []
 
@@ -163,6 +167,29 @@ final class PackReader {
             held = try files.piece(number, of: part).map { (part, number, $0) }
         }
         return held?.piece.packs[sequence]
+    }
+
+    /// Returns an entry of a state, as the home has it.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` where the home lacks it.
+    func entry(_ sequence: UInt64, of state: LogState) throws(TresorError) -> Entry {
+        if let entry = entries[sequence] { return entry }
+        let first = LogCopy.end(ofPartWith: sequence) - LogCopy.partCount
+        let part: [[UInt8]]
+        if let read = log[first] {
+            part = read
+        } else {
+            do throws(TresorError) {
+                part = try files.client.archive.entries(of: state, from: first)
+            } catch {
+                throw error == .notFound ? .store(.withheld) : error
+            }
+            log[first] = part
+        }
+        guard sequence - first < UInt64(part.count) else { throw .store(.withheld) }
+        let entry = try Entry(part[Int(sequence - first)])
+        entries[sequence] = entry
+        return entry
     }
 
     /// Returns the items of the pack of an entry.

@@ -109,9 +109,11 @@ struct Checkpoint: Sendable {
 
     /// Returns the checkpoints of a state that are not void, in order.
     ///
-    /// - Parameter entries: those of the state, in order; at least all with the type of a checkpoint.
-    static func all(_ entries: [Entry], of state: LogState) -> [Checkpoint] {
-        var all: [Checkpoint] = []
+    /// - Parameters:
+    ///   - entries: those of the state, in order; at least all with the type of a checkpoint.
+    ///   - earlier: the checkpoints of the entries before these.
+    static func all(_ entries: [Entry], of state: LogState, behind earlier: [Checkpoint] = []) -> [Checkpoint] {
+        var all = earlier
         for entry in entries {
             guard case .checkpoint(let body)? = try? entry.body,
                 state.voidRule(of: entry, floor: all.last?.body.upto ?? 0) == nil

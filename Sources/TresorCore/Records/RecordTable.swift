@@ -26,7 +26,7 @@ package struct RecordTable: Sendable {
         /// Whether an owner vouches for it by a volume. Otherwise the pack of its commit has it.
         package let isVouched: Bool
         /// The hash that versions of equal type and content have in common; `nil` for a deletion and for an attachment.
-        fileprivate let content: Hash256?
+        let content: Hash256?
 
         fileprivate init(_ item: Item, at revision: UInt64, isVouched: Bool) {
             self.revision = revision
@@ -50,7 +50,7 @@ package struct RecordTable: Sendable {
     }
 
     /// The known versions of one record.
-    private struct Versions {
+    struct Versions {
         /// By rising revision.
         var heads: [Head] = []
         /// Revisions that were replaced before their pack came.
@@ -70,7 +70,7 @@ package struct RecordTable: Sendable {
         }
     }
 
-    private var versions: [Name: Versions] = [:]
+    private(set) var versions: [Name: Versions] = [:]
     /// The commits whose packs are missing, each with its error.
     package private(set) var missing: [UInt64: TresorError] = [:]
     /// The commits that are void, by rising number.
@@ -84,6 +84,13 @@ package struct RecordTable: Sendable {
 
     /// Begins with no records.
     package init() {}
+
+    /// Begins with what an index says, in place of all commits up to an entry. Nothing of them is missing.
+    init(_ versions: [Name: [Head]], void: [UInt64], upto last: UInt64) {
+        self.versions = versions.mapValues { Versions(heads: $0) }
+        self.void = void
+        taken = last
+    }
 
     /// Begins with what a checkpoint keeps, in place of all commits up to its floor.
     ///
@@ -125,7 +132,9 @@ package struct RecordTable: Sendable {
 
     /// The commits by which the table is read: those of all heads, and those whose packs are missing.
     package var revisions: Set<UInt64> {
-        versions.values.reduce(into: Set(missing.keys)) { $0.formUnion($1.heads.map(\.revision)) }
+        versions.values.reduce(into: Set(missing.keys)) { used, versions in
+            for head in versions.heads { used.insert(head.revision) }
+        }
     }
 
     /// The versions of a record that no later one replaces, by rising revision.
@@ -134,8 +143,11 @@ package struct RecordTable: Sendable {
     /// The records whose heads are not those of another table, by rising bytes.
     package func records(unlike other: RecordTable) -> [Name] {
         // A volume that takes the place of packs changes no version.
-        Set(versions.keys).union(other.versions.keys)
-            .filter { heads(of: $0).map(\.revision) != other.heads(of: $0).map(\.revision) }.sorted()
+        let changed = versions.keys.filter { name in
+            !heads(of: name).elementsEqual(other.heads(of: name)) { $0.revision == $1.revision }
+        }
+        let gone = other.versions.filter { versions[$0.key] == nil && !$0.value.heads.isEmpty }.keys
+        return (changed + gone).sorted()
     }
 
     /// The version that is shown; `nil` for a record that is deleted or was never there.

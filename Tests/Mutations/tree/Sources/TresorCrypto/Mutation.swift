@@ -170,6 +170,8 @@ extension Mutation {
     package static let memberVolumes = Mutation(rawValue: "memberVolumes")
     /// That nothing is shown as the newest while packs are missing.
     package static let wholeRecords = Mutation(rawValue: "wholeRecords")
+    /// That an index counts under the newest key alone.
+    package static let indexKey = Mutation(rawValue: "indexKey")
     /// That what was sent is sent again as it is.
     package static let frozenCommit = Mutation(rawValue: "frozenCommit")
 }
