@@ -10,6 +10,10 @@ struct Compaction: Sendable {
     private static let attemptCount = 16
 
     let records: Records
+    /// The packs that were opened to be sealed anew.
+    private let opened = OpenedPacks()
+
+    init(records: Records) { self.records = records }
 
     private var session: Session { records.session }
     private var client: Client { session.client }
@@ -105,7 +109,7 @@ struct Compaction: Sendable {
         }
         var report = CompactReport(tresor: tresor)
         let limit = limit(in: state, &report)
-        let unneeded = UnneededBlobs(session: session, view: view, entries: log.all)
+        let unneeded = UnneededBlobs(session: session, view: view, entries: log.all, opened: opened)
         if isSealed || !hasGain(upto: limit, in: view, log) {
             report.upto = state.floor
             do throws(TresorError) {
@@ -228,14 +232,14 @@ struct Compaction: Sendable {
     /// Seals volumes, and puts each into the store before the next one is made. If that fails, those that were put go again.
     private func put(_ volumes: [VolumePlan], of view: RecordView) async throws(TresorError) -> [Blob] {
         let keys = try await session.keyRing.keys(of: view.state.epoch, in: view.state)
-        let (session, time) = (session, client.clock())
+        let (session, opened, time) = (session, opened, client.clock())
         let store = BlobReader(client.store, tresor)
         var named: [Blob] = []
         do throws(TresorError) {
             for volume in volumes {
                 try Cancellation.check()
                 let (blob, bytes) = try await Cores.apart { () throws(TresorError) in
-                    let bytes = try volume.seal(of: view, with: keys, by: session, at: time)
+                    let bytes = try volume.seal(of: view, with: keys, by: session, at: time, noting: opened)
                     return (try Blob(of: bytes), bytes)
                 }
                 named.append(blob)

@@ -107,10 +107,11 @@ struct VolumePlan: Hashable, Sendable {
     /// - Parameters:
     ///   - view: that of the state before the checkpoint, by which the volume was planned.
     ///   - keys: those of the current epoch.
+    ///   - opened: takes what each pack says that is opened.
     func seal(
-        of view: RecordView, with keys: EpochKeys, by session: Session, at time: UInt64
+        of view: RecordView, with keys: EpochKeys, by session: Session, at time: UInt64, noting opened: OpenedPacks
     ) throws(TresorError) -> [UInt8] {
-        let packs = PackReader(client: session.client, tresor: view.state.tresor)
+        let packs = PackReader(client: session.client, tresor: view.state.tresor, noting: opened)
         var kept: [Kept] = []
         for version in versions {
             let item = try view.item(of: version.record, at: version.revision, from: packs)

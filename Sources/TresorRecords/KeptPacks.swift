@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tresor
 import TresorCore
 package import TresorCrypto
@@ -145,8 +146,11 @@ final class PackReader {
     private var entries: [UInt64: Entry] = [:]
     /// The last used one last.
     private var opened: [(sequence: UInt64, items: [Item])] = []
+    private let noted: OpenedPacks?
 
-    init(client: Client, tresor: TresorID) {
+    /// - Parameter noted: takes what each pack says that is opened.
+    init(client: Client, tresor: TresorID, noting noted: OpenedPacks? = nil) {
+        self.noted = noted
         files = PackFiles(client, tresor)
         volumes = VolumeReader(VolumeFiles(client: client, tresor: tresor))
     }
@@ -204,8 +208,23 @@ final class PackReader {
             return pack.items
         }
         let items = try open(try pack(of: sequence))
+        try noted?.note(items, of: sequence)
         if opened.count == Self.openedCount { opened.removeFirst() }
         opened.append((sequence, items))
         return items
+    }
+}
+
+/// What the packs say that a compaction has opened, without their contents. It opens none of them twice: what it seals is
+/// later compared with this.
+final class OpenedPacks: Sendable {
+    private let packs = Mutex<[UInt64: [PackItem]]>([:])
+
+    /// The items of a pack; `nil` for one that was not opened.
+    subscript(sequence: UInt64) -> [PackItem]? { packs.withLock { $0[sequence] } }
+
+    func note(_ items: [Item], of sequence: UInt64) throws(TresorError) {
+        let items = try PackItem.all(items)
+        packs.withLock { $0[sequence] = items }
     }
 }

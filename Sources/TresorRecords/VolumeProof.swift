@@ -11,6 +11,8 @@ struct VolumeProof: Sendable {
     let checkpoint: Checkpoint
     /// At least all entries with the type of a commit, in order.
     let entries: [Entry]
+    /// What packs say that were opened before.
+    var opened: OpenedPacks?
 
     private var client: Client { session.client }
     private var state: LogState { view.state }
@@ -85,10 +87,13 @@ struct VolumeProof: Sendable {
             let sequences = earlier.keys.sorted() + later.sorted()
             try RecordTable.comparePacks(judged, upto: checkpoint.body.upto, commits: sequences) {
                 (sequence) throws(TresorError) in
-                guard sequence > floor, let entry = commits[sequence] else { return earlier[sequence] ?? [] }
+                guard sequence > floor, let entry = commits[sequence] else {
+                    return try PackItem.all(earlier[sequence] ?? [])
+                }
                 guard view.table.missing[sequence] == nil else { return nil }
+                if let items = opened?[sequence] { return items }
                 do throws(TresorError) {
-                    return try view.items(of: entry, from: packs)
+                    return try PackItem.all(try view.items(of: entry, from: packs))
                 } catch {
                     // A void commit changes nothing.
                     guard error == .notFound else { throw error }

@@ -242,7 +242,7 @@ extension RecordTable {
     /// - Throws: ``TresorError/altered`` for an item that no pack has, a head that is not kept, and a replaced item
     ///   without every later one of its record; the errors of `items`.
     package static func comparePacks(
-        _ kept: [Kept], upto: UInt64, commits: some Sequence<UInt64>, items: (UInt64) throws(TresorError) -> [Item]?
+        _ kept: [Kept], upto: UInt64, commits: some Sequence<UInt64>, items: (UInt64) throws(TresorError) -> [PackItem]?
     ) throws(TresorError) {
         var table = RecordTable()
         var history: [Name: [UInt64]] = [:]
@@ -258,10 +258,10 @@ extension RecordTable {
                 }
                 continue
             }
-            table.take(.items(items), at: sequence)
+            table.take(.items(items.map(\.version)), at: sequence)
             for item in items where sequence <= upto { history[item.record, default: []].append(sequence) }
             while let next = rest.first, next.sequence <= sequence {
-                guard next.sequence == sequence, has(items, next.item) else { throw .altered }
+                guard next.sequence == sequence, try has(items, next.item) else { throw .altered }
                 revisions[next.item.record, default: []].append(sequence)
                 rest.removeFirst()
             }
@@ -282,9 +282,10 @@ extension RecordTable {
     /// Whether a pack has an item.
     ///
     /// - Parameter items: those of the pack, by rising record name.
-    private static func has(_ items: [Item], _ item: Item) -> Bool {
+    private static func has(_ items: [PackItem], _ item: Item) throws(TresorError) -> Bool {
         let index = items.partitioningIndex { $0.record >= item.record }
-        return items.indices.contains(index) && items[index] == item
+        guard items.indices.contains(index) else { return false }
+        return items[index] == (try PackItem(item))
     }
 }
 

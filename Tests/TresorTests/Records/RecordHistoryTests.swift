@@ -167,7 +167,9 @@ private struct RecordHistory {
         guard !isVoid else { return }
         do throws(TresorError) {
             let commits = items.keys.filter { $0 < sequence }.sorted()
-            try RecordTable.comparePacks(kept, upto: upto, commits: commits) { items[$0] ?? [] }
+            try RecordTable.comparePacks(kept, upto: upto, commits: commits) {
+                (sequence) throws(TresorError) in try PackItem.all(items[sequence] ?? [])
+            }
         } catch {
             guard flaw == .openVolumes, error == .altered else { throw error }
             tally["altered", default: 0] += 1

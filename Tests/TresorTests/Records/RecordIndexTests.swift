@@ -226,6 +226,17 @@ import TresorTesting
         #expect(try await scene.text("e", late) == "e1")
     }
 
+    @Test(arguments: [false, true]) func aCompactionOpensEachPackOnce(byIndex isIndexed: Bool) async throws {
+        for name in ["a", "b", "c"] { try await scene.put(name, name) }
+        if isIndexed { _ = try await open(scene.home).view() }
+        let home = CountingHome(home: scene.home)
+        let session = Session(client: scene.world.client(home), identity: scene.anna.identity)
+        let report = try await session.records(in: scene.tresor).compact()
+        #expect(report.keptCount == 3 && report.deletedCount == 3)
+        // The piece and the end of its part: to read the records, or to see that nothing is lost, and to seal them.
+        #expect(home.tally.counts["home records"] == 4)
+    }
+
     @Test func aCompactionFetchesWhatWasLost() async throws {
         try await scene.fill()
         _ = try await open(scene.home).view()

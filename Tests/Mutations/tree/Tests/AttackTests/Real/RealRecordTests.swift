@@ -237,7 +237,9 @@ extension RealAttackTests {
             ]
             let items = try book.items()
             await RealAttackTests.expectReal(.altered, without: .keptItems) {
-                try RecordTable.comparePacks(kept, upto: sequence, commits: items.keys.sorted()) { items[$0] ?? [] }
+                try RecordTable.comparePacks(kept, upto: sequence, commits: items.keys.sorted()) {
+                    (sequence) throws(TresorError) in try PackItem.all(items[sequence] ?? [])
+                }
                 return true
             }
         }
