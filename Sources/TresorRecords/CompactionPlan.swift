@@ -81,12 +81,10 @@ struct VolumePlan: Hashable, Sendable {
     ) -> (volumes: [VolumePlan], attachments: KeptAttachments) {
         var kept: [(version: Version, byteCount: Int)] = []
         var attachments = KeptAttachments()
-        for name in table.names {
-            for head in table.heads(of: name) where head.revision <= limit {
-                let version = Version(revision: head.revision, record: name)
-                kept.append((version, Kept.byteCount(ofItem: head.itemByteCount)))
-                if let place = head.attachment { attachments.insert(place, of: head.revision) }
-            }
+        table.forEachHead { record, head in
+            guard head.revision <= limit else { return }
+            kept.append((Version(revision: head.revision, record: record), Kept.byteCount(ofItem: head.itemByteCount)))
+            if let place = head.attachment { attachments.insert(place, of: head.revision) }
         }
         kept.sort { ($0.version.revision, $0.version.record) < ($1.version.revision, $1.version.record) }
         var volumes = [VolumePlan()]

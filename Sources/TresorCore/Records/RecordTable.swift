@@ -130,11 +130,16 @@ package struct RecordTable: Sendable {
     /// All names that have a version, also those of deleted records, by rising bytes.
     package var names: [Name] { versions.filter { !$0.value.heads.isEmpty }.keys.sorted() }
 
+    /// Runs for the versions of all records that no later one replaces, in any order.
+    package func forEachHead(_ body: (Name, Head) -> Void) {
+        for (record, versions) in versions { for head in versions.heads { body(record, head) } }
+    }
+
     /// The commits by which the table is read: those of all heads, and those whose packs are missing.
     package var revisions: Set<UInt64> {
-        versions.values.reduce(into: Set(missing.keys)) { used, versions in
-            for head in versions.heads { used.insert(head.revision) }
-        }
+        var revisions = Set(missing.keys)
+        forEachHead { revisions.insert($1.revision) }
+        return revisions
     }
 
     /// The versions of a record that no later one replaces, by rising revision.
