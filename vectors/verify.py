@@ -892,12 +892,16 @@ class Pin:
     def encode(self):
         return u64(self.time) + u8(self.replaced) + u8(self.how) + self.by + opaque32(self.chain.bytes)
 
+    def is_later(self, other):
+        return (self.time, self.replaced) > (other.time, other.replaced)
+
     def is_newer(self, other):
-        generations = self.chain.newest.generation, other.chain.newest.generation
-        return (generations[0], self.time, self.replaced) > (generations[1], other.time, other.replaced)
+        if self.replaced or other.replaced or not comparable(self.chain, other.chain):
+            return self.is_later(other)
+        return (self.chain.newest.generation, self.time) > (other.chain.newest.generation, other.time)
 
     def says(self, other):
-        return self.chain.bytes == other.chain.bytes and self.replaced == other.replaced
+        return self.replaced == other.replaced and (self.replaced or self.chain.bytes == other.chain.bytes)
 
 
 def read_pin(reader):
@@ -931,12 +935,10 @@ def trust(own, pins, chain):
         return "me"
     if namesakes(pins, chain):
         return "changed"
-    mine = [pin for pin in pins if pin.chain.user == chain.user]
+    mine = [pin for pin in pins if pin.chain.user == chain.user and not pin.replaced]
     if not mine:
         return "unverified"
     require(chain.extends(mine[0].chain), "forked")
-    if mine[0].replaced:
-        return "unverified"
     return "verified" if chain.newest.bytes == mine[0].chain.newest.bytes else "renewed"
 
 
@@ -985,21 +987,26 @@ def author_trust(own, pins, chain, generation):
 
 def put_pin(pins, chain, replacing, beside, now):
     mine = [pin for pin in pins if pin.chain.user == chain.user]
-    require(not mine or chain.extends(mine[0].chain), "forked")
+    require(not mine or mine[0].replaced or chain.extends(mine[0].chain), "forked")
     others = namesakes(pins, chain)
     require(replacing or beside or not others, "unverified")
     for pin in others if replacing else []:
         pin.replaced, pin.time = 1, max(now, pin.time)
     if mine:
-        return [Pin(now, 0, chain) if pin is mine[0] else pin for pin in pins]
+        return [Pin(time_of_act(pin, now), 0, chain) if pin is mine[0] else pin for pin in pins]
     return pins + [Pin(now, 0, chain)]
 
 
+def time_of_act(pin, now):
+    """The time of an act about the person of a pin."""
+    return now if (now, 1) > (pin.time, pin.replaced) else min(pin.time + 1, LAST_TIME)
+
+
 def give_up(pins, user, now):
-    mine = [place for place, pin in enumerate(pins) if pin.chain.user == user and not pin.replaced]
+    mine = [place for place, pin in enumerate(pins) if pin.chain.user == user]
     require(mine, "not_found")
     pin = pins[mine[0]]
-    pins[mine[0]] = Pin(max(now, pin.time), 1, pin.chain)
+    pins[mine[0]] = Pin(time_of_act(pin, now), 1, pin.chain)
     return pins
 
 
@@ -3746,59 +3753,56 @@ def read_statement(user, content):
 def comparable(one, other): return one.extends(other) or other.extends(one)
 
 
-def newest_statements(statements):
-    """The newest statement about each person, and the people whose statements have different cards of one generation."""
-    newest, disputed = {}, set()
-    for pin in statements:
-        user = pin.chain.user
-        known = newest.get(user)
-        if known is not None and not comparable(pin.chain, known.chain):
-            disputed.add(user)
-        elif known is None or pin.is_newer(known):
-            newest[user] = pin
-    return newest, disputed
+def standing(statements, user):
+    """The newest statement about a person, whether they are disputed, and the latest statement; None where there is none."""
+    said = [pin for pin in statements if pin.chain.user == user]
+    ends = [pin for pin in said if pin.replaced]
+    given_up = max(ends, key=lambda pin: (pin.time, pin.chain.newest.generation)) if ends else None
+    compared = [pin for pin in said if not pin.replaced and (given_up is None or pin.is_later(given_up))]
+    if not compared:
+        return None if given_up is None else (given_up, False, given_up)
+    newest = max(compared, key=lambda pin: (pin.chain.newest.generation, pin.time))
+    disputed = not all(comparable(pin.chain, newest.chain) for pin in compared)
+    return newest, disputed, max(compared, key=lambda pin: pin.time)
 
 
-def latest_statement(statements, user): return max(pin.time for pin in statements if pin.chain.user == user)
-
-
-def judge_known(said, pins, statements):
+def judge_known(stands, pins):
     """Step 3: what the newest statement about a person brings about."""
+    said, disputed, latest = stands
     user = said.chain.user
     here = next((pin for pin in pins if pin.chain.user == user), None)
     own = here is not None and here.how != KNOWN
-    if user in newest_statements(statements)[1]:                                                    # 3.1
-        return "nothing" if own and here.time > latest_statement(statements, user) else "conflict"
-    if here is not None and not comparable(said.chain, here.chain):                                 # 3.2
-        if said.time < here.time or own and (here.replaced or said.replaced):
+    if disputed:                                                                                    # 3.1
+        return "nothing" if own and here.is_later(latest) else "conflict"
+    if here is not None:                                                                            # 3.2
+        one = comparable(said.chain, here.chain)
+        beside = not one and not said.replaced and not here.replaced and said.time == here.time
+        if not said.is_newer(here) and not beside:
             return "nothing"
-        if own:
-            return "conflict"
-    elif here is not None:                                                                          # 3.3
-        if not said.is_newer(here) or said.says(here):
-            return "nothing"
-        if own:
-            return "nothing" if here.replaced == said.replaced else "conflict"
+        if own:                                                                                     # 3.3
+            differ = here.replaced != said.replaced or not one and not said.replaced
+            return "conflict" if differ else "nothing"
     holders = [pin for pin in pins if pin.how != KNOWN and not pin.replaced and pin.chain.user != user]
     taken = not said.replaced and any(pin.chain.handle == said.chain.handle for pin in holders)     # 3.4
     return "conflict" if taken else "put"
 
 
-def take_known(pins, statements, own):
-    newest, _ = newest_statements(statements)                                                       # 1
+def take_known(pins, statements, own, now):
     stored, pins = pins, counting(pins, own)                                                        # 2
     ends = [pin for pin in stored if pin not in pins]
     conflicts = []
-    for user, said in sorted(newest.items()):                                                       # 3
-        if user == own.user:
-            continue
-        result = judge_known(said, pins, statements)
+    for user in sorted({pin.chain.user for pin in statements} - {own.user}):                        # 3
+        stands = standing(statements, user)                                                         # 1
+        said, _, latest = stands
+        result = judge_known(stands, pins)
+        here = next((pin for pin in pins if pin.chain.user == user), None)
         if result == "conflict":
             conflicts.append(user)
+            if here is not None and here.how != KNOWN and latest.time > now:                        # 3.6
+                here.time = max(here.time, latest.time - here.replaced)
         if result != "put":
             continue
-        here = next((pin for pin in pins if pin.chain.user == user), None)
-        known = Pin(said.time, said.replaced, said.chain, KNOWN, own.newest.hash)
+        known = Pin(said.time, said.replaced, said.chain, KNOWN, own.newest.hash)                   # 3.5
         pins = [known if pin is here else pin for pin in pins] if here is not None else pins + [known]
     users = {pin.chain.user for pin in pins}
     ended = sorted(pin.chain.user for pin in ends if not pin.replaced and pin.chain.user not in users)      # 4
@@ -3806,18 +3810,16 @@ def take_known(pins, statements, own):
 
 
 def known_news(pins, statements):
-    newest, disputed = newest_statements(statements)
     news = []
     for pin in pins:
-        said, compared = newest.get(pin.chain.user), pin.how != KNOWN
-        if said is None:
+        stands, own = standing(statements, pin.chain.user), pin.how != KNOWN
+        if stands is None:
             more = True
-        elif pin.chain.user in disputed:
-            more = compared and pin.time > latest_statement(statements, pin.chain.user)
-        elif comparable(pin.chain, said.chain):
-            more = pin.chain.extends(said.chain) and pin.is_newer(said) and not pin.says(said)
+        elif stands[1]:
+            more = own and pin.is_later(stands[2])
         else:
-            more = compared and not pin.replaced and (said.replaced or pin.time > said.time)
+            said = stands[0]
+            more = pin.is_newer(said) and not pin.says(said) and (own or comparable(pin.chain, said.chain))
         if more:
             news.append(pin)
     return sorted(news, key=lambda pin: (not pin.replaced, pin.chain.user))
@@ -4397,7 +4399,7 @@ def test_pin(i, trace):
 @operation("takeKnown")
 def test_take_known(i, trace):
     statements = [read_statement(user, content) for user, content in zip(i["users"], i["contents"])]
-    pins, conflicts, ended = take_known(read_pins(i["pins"]), statements, read_chain(i["chain"]))
+    pins, conflicts, ended = take_known(read_pins(i["pins"]), statements, read_chain(i["chain"]), number_in(i["now"]))
     return {"pins": encode_pins(pins), "conflicts": conflicts, "ended": ended,
             "news": [pin.chain.user for pin in known_news(pins, statements)]}
 

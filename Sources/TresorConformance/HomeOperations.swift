@@ -44,7 +44,8 @@ enum HomeOperations {
             try known.add(content, of: UserID(digest))
         }
         var pins = try Pins(input.bytes("pins"))
-        let outcome = pins.takeKnown(known, as: try CardChain(input.bytes("chain")))
+        let outcome = pins.takeKnown(
+            known, as: try CardChain(input.bytes("chain")), at: try input.integer("now"))
         func users(_ chains: [CardChain]) -> [[UInt8]] { chains.map(\.user).sorted().map(\.digest.bytes) }
         return VectorFields(["pins": pins.bytes])
             .with("conflicts", users(outcome.conflicts.map(\.chain))).with("ended", users(outcome.ended))

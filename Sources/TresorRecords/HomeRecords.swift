@@ -9,6 +9,8 @@ package struct SeenRecords: Sendable {
     /// `nil` for a home that had shown nothing.
     fileprivate let view: RecordView?
 
+    init(view: RecordView?) { self.view = view }
+
     var table: RecordTable { view?.table ?? RecordTable() }
 }
 

@@ -18,11 +18,13 @@ package struct OwnTresorSync: Sendable {
     private let own: OwnTresors
     /// The tresors to which the store or this home leads, without own ones.
     private let tresors: Set<TresorID>
-    /// The own tresors that count, and whose logs could not be verified now. Nothing is exchanged while there is one, and
-    /// no other one is made.
+    /// The own tresors that count, and whose logs are not those that this home has verified, or whose keys are gone. Nothing
+    /// is exchanged while there is one, and no other one is made.
     package let lost: [TresorID]
     /// The own tresors that count, by rising id. What this home knows goes into the first.
     private var records: [Records]
+    /// The records of each that were shown to this home. What comes later stays beside the changes.
+    private var seen: [TresorID: SeenRecords] = [:]
     private var people = KnownPeople()
     private var heads: [TresorID: [Head]] = [:]
     /// The records with a content that does not read.
@@ -32,7 +34,8 @@ package struct OwnTresorSync: Sendable {
 
     /// Takes the tresors of this person, as the store and this home list them.
     ///
-    /// - Throws: the errors of the home.
+    /// - Throws: the errors of the home; the error of an own tresor that may pass, or that a later release mends: it is no
+    ///   loss.
     package init(of summaries: [TresorSummary], _ session: Session) async throws(TresorError) {
         self.session = session
         own = OwnTresors(session: session)
@@ -44,15 +47,25 @@ package struct OwnTresorSync: Sendable {
             }
             guard !summary.isElsewhere else { continue }
             others.insert(summary.tresor)
-            guard summary.error != nil, let known = try session.client.archive.verifiedState(of: summary.tresor),
-                try own.counts(known)
+            guard let error = summary.error,
+                let known = try session.client.archive.verifiedState(of: summary.tresor), try own.counts(known)
             else { continue }
             // The names may have been lost. What the log itself says needs its keys.
             let isOwn = await own.isOwn(known)
-            if isOwn || summary.name == .own { lost.append(summary.tresor) }
+            guard isOwn || summary.name == .own else { continue }
+            guard Self.isLoss(error) else { throw error }
+            lost.append(summary.tresor)
         }
         (tresors, self.lost) = (others, lost)
         records = counted.sorted().map { session.records(in: $0) }
+    }
+
+    /// Whether an error proves that the store does not have the tresor as this home has verified it, or no key of it.
+    private static func isLoss(_ error: TresorError) -> Bool {
+        switch error {
+        case .forked, .notFound, .altered, .noAccess: true
+        default: false
+        }
     }
 
     /// Fetches what other devices know, and takes it into this home.
@@ -62,7 +75,7 @@ package struct OwnTresorSync: Sendable {
     /// - Throws: ``TresorError/store(_:)`` where a pack is missing: nothing is taken then; the errors of
     ///   ``Records/pull()``.
     package mutating func receive() async throws(TresorError) -> KnownOutcome {
-        (people, heads, unread) = (KnownPeople(), [:], [:])
+        (people, heads, unread, seen) = (KnownPeople(), [:], [:], [:])
         try await Cores.apart { [self] () throws(TresorError) in
             try client.people.resumeCarryingOver(as: session.identity.chain)
         }
@@ -70,7 +83,9 @@ package struct OwnTresorSync: Sendable {
         for records in records {
             _ = try await records.pull()
             await HomeRecords(of: records).keepWraps()
-            for (name, content) in try await Self.contents(of: records) {
+            let (view, contents) = try await Self.contents(of: records)
+            seen[records.tresor] = SeenRecords(view: view)
+            for (name, content) in contents {
                 do throws(TresorError) {
                     try take(name.text, content.get())
                 } catch {
@@ -137,9 +152,28 @@ package struct OwnTresorSync: Sendable {
         }
     }
 
+    /// Has the next sync take away what an own tresor says of the head of a tresor that this person deleted.
+    ///
+    /// - Throws: the errors of the home.
+    package static func forget(_ tresor: TresorID, _ session: Session) async throws(TresorError) {
+        let own = OwnTresors(session: session)
+        for place in try await Cores.apart({ () throws(TresorError) in try session.client.logs.knownBlocking() }) {
+            guard let state = try session.client.archive.verifiedState(of: place), try own.counts(state),
+                await own.isOwn(state)
+            else { continue }
+            do throws(TresorError) {
+                let deletion = RecordChange.delete(headPrefix + tresor.description)
+                try await session.records(in: place).change([deletion], seen: nil, takesReserved: true)
+            } catch {
+                guard error == .notFound else { throw error }
+            }
+        }
+    }
+
     /// Sends what this home knows beyond what was received, in one commit. Makes an own tresor if there is none.
     ///
-    /// What does not fit into one commit goes with the next exchange. Without anything new, nothing is sent.
+    /// The rest of more than one commit goes with the next exchange. Without anything new, nothing is sent. A change
+    /// replaces what this home was shown, and nothing that came since.
     ///
     /// - Parameter read: the tresors whose logs were read since, without an error.
     /// - Throws: the errors of the home and of ``OwnTresors/make()``.
@@ -155,7 +189,9 @@ package struct OwnTresorSync: Sendable {
         }
         for (place, records) in records.enumerated() {
             let changes = place == 0 ? made.changes : made.settling
-            if !changes.isEmpty { try await records.change(changes, seen: nil, takesReserved: true) }
+            if !changes.isEmpty {
+                try await records.change(changes, seen: seen[records.tresor], takesReserved: true)
+            }
             guard try await !records.unsent().isEmpty else { continue }
             let held = try await records.sync().held
             report.held = report.held ?? held
@@ -171,7 +207,7 @@ package struct OwnTresorSync: Sendable {
             for pin in try client.people.newsBlocking(beyond: people) {
                 let (name, content) = (Self.knownPrefix + pin.chain.user.description, pin.recordContent)
                 guard content.count <= Item.maximumContentByteCount, !newer.contains(name) else { continue }
-                made.add(name, content, settles: people.disputed.contains(pin.chain.user))
+                made.add(name, content, settles: people.isDisputed(pin.chain.user))
             }
             for tresor in read.sorted() {
                 guard let state = try client.archive.verifiedState(of: tresor) else { continue }
@@ -193,12 +229,12 @@ package struct OwnTresorSync: Sendable {
     /// - Throws: ``TresorError/store(_:)`` where packs are missing; the errors of the home.
     private static func contents(
         of records: Records
-    ) async throws(TresorError) -> [(name: Name, content: Result<[UInt8], TresorError>)] {
+    ) async throws(TresorError) -> (view: RecordView, contents: [(name: Name, content: Result<[UInt8], TresorError>)]) {
         // The home has a commit before the outbox lets go of it. So the outbox is read first.
         let outbox = try await records.outbox.present()
         let view = try await records.view()
         guard view.table.isComplete else { throw .store(.withheld) }
-        return try await Cores.apart { () throws(TresorError) in
+        let contents = try await Cores.apart { () throws(TresorError) in
             let packs = PackReader(client: records.session.client, tresor: records.tresor)
             var contents: [(name: Name, content: Result<[UInt8], TresorError>)] = []
             for name in Set(view.table.names).union(outbox.records).sorted() {
@@ -212,10 +248,15 @@ package struct OwnTresorSync: Sendable {
                     }
                 }
                 for item in items {
-                    if case .bytes(let bytes, _) = item.content { contents.append((name, .success(bytes))) }
+                    switch item.content {
+                    case .bytes(let bytes, let type) where type.isEmpty: contents.append((name, .success(bytes)))
+                    case .bytes, .attachment: contents.append((name, .failure(.altered)))
+                    case .deleted: break
+                    }
                 }
             }
             return contents
         }
+        return (view, contents)
     }
 }

@@ -4,7 +4,8 @@ package import TresorCore
 package import TresorCrypto
 
 /// The stores that have shown this home the pinned head of each tresor (SPEC §8.5): 10 bytes, then 34 and a name for each
-/// tresor and store. The locator of a kit stands as a tresor's id does, for the stores that took the copy it opens.
+/// tresor and store. The locator of a kit stands as a tresor's id does, for the stores that took the copy it opens; its
+/// bits stand there inverted for a service that is to take it.
 ///
 /// Another store need not have the tresor or the copy. Each noted one must go on showing it.
 package struct NotedStores: Hashable, Sendable {
@@ -50,15 +51,34 @@ package struct NotedStores: Hashable, Sendable {
         stores[tresor, default: []].insert(store).inserted
     }
 
-    /// Gives a store another name, as another machine of this person calls it.
-    mutating func rename(_ there: StoreName, to here: StoreName) {
-        for (tresor, names) in stores where names.contains(there) {
-            stores[tresor] = names.subtracting([there]).union([here])
-        }
+    /// Gives a store the name that another machine of this person uses for it. A store that has that name gets the other
+    /// one: two stores stay two.
+    mutating func exchange(_ there: StoreName, _ here: StoreName) {
+        stores = stores.mapValues { names in Set(names.map { $0 == there ? here : $0 == here ? there : $0 }) }
     }
 
     /// Forgets the stores of a tresor.
     package mutating func forget(_ tresor: TresorID) { stores[tresor] = nil }
+
+    /// Whether a store is to take the copy that a kit opens.
+    func awaits(_ store: StoreName, kit locator: Hash256) -> Bool {
+        stores[Self.awaiting(locator), default: []].contains(store)
+    }
+
+    /// Notes that a store is to take the copy that a kit opens.
+    mutating func noteAwaiting(_ store: StoreName, kit locator: Hash256) {
+        stores[Self.awaiting(locator), default: []].insert(store)
+    }
+
+    /// Notes that a store has the copy that a kit opens, and is to take it no more.
+    mutating func note(_ store: StoreName, ofKit locator: Hash256) {
+        stores[TresorID(locator), default: []].insert(store)
+        stores[Self.awaiting(locator)]?.remove(store)
+    }
+
+    private static func awaiting(_ locator: Hash256) -> TresorID {
+        TresorID(Hash256(locator.bytes.map { ~$0 }) ?? .zero)
+    }
 }
 
 extension LogArchive {
@@ -100,8 +120,29 @@ extension LogArchive {
 
     /// Notes that this store has the copy that a kit opens.
     func noteStore(ofKit locator: Hash256) throws(TresorError) {
-        guard isNewStore(of: TresorID(locator)) else { return }
-        try client.home.exclusively { () throws(TresorError) in try noteStore(of: TresorID(locator)) }
+        try change { (noted, here) in noted.note(here, ofKit: locator) }
+    }
+
+    /// Notes that this store is to take the copy that a kit opens.
+    func awaitStore(ofKit locator: Hash256) throws(TresorError) {
+        try change { (noted, here) in noted.noteAwaiting(here, kit: locator) }
+    }
+
+    /// Whether this store is to take the copy that a kit opens, and has not taken it.
+    func isAwaitedStore(ofKit locator: Hash256) -> Bool {
+        client.storeName.map { notedStores().awaits($0, kit: locator) } ?? false
+    }
+
+    private func change(_ change: (inout NotedStores, StoreName) -> Void) throws(TresorError) {
+        guard let here = client.storeName else { return }
+        var changed = notedStores()
+        change(&changed, here)
+        guard changed != notedStores() else { return }
+        try client.home.exclusively { () throws(TresorError) in
+            var noted = notedStores()
+            change(&noted, here)
+            try client.home.replace(.notedStores, with: noted.bytes)
+        }
     }
 
     /// Notes that this store has shown the pinned head of a tresor. The caller holds the home's lock.

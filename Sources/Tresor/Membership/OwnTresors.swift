@@ -24,7 +24,7 @@ package struct OwnTresors: Sendable {
     /// Whether what an own tresor says counts here: the newest keys of this person signed all of it. The thief of an
     /// earlier seed can make such a tresor too, and write to one of these keys.
     package func counts(_ state: LogState) throws(TresorError) -> Bool {
-        // First the genesis: whoever has an earlier seed can make a log for which there is no trust but a fork.
+        // The genesis comes first: the thief of an earlier seed can make a log for which asking for trust is a fork.
         guard state.root.cardHash == identity.chain.newest.hash else { return false }
         return try client.trust.founderTrustBlocking(in: state) == .me
     }

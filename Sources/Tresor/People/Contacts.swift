@@ -210,9 +210,9 @@ public struct Contacts: Sendable {
 
     private func person(_ user: UserID, pins: Pins) async throws(TresorError) -> Person {
         if let mine = try ownChain(), mine.user == user { return Person(chain: mine, trust: .me) }
-        let pinned = pins[user]?.chain
-        guard var chain = try await offeredChain(of: user) ?? pinned else { throw .notFound }
-        if let pinned, pinned.extends(chain) { chain = pinned }
+        let pinned = pins[user]
+        guard var chain = try await offeredChain(of: user) ?? pinned?.chain else { throw .notFound }
+        if let pinned, !pinned.isReplaced, pinned.chain.extends(chain) { chain = pinned.chain }
         return Person(chain: chain, trust: try trust(in: chain, pins: pins))
     }
 
@@ -234,9 +234,8 @@ public struct Contacts: Sendable {
             return .me
         }
         if let pin = pins.contradicting(chain).first { return .changed(from: pin.chain) }
-        guard let pin = pins[chain.user] else { return .unverified }
+        guard let pin = pins[chain.user], !pin.isReplaced else { return .unverified }
         guard chain.extends(pin.chain) else { throw .forked }
-        if pin.isReplaced { return .unverified }
         return chain.newest == pin.chain.newest ? .verified : .renewed(since: pin.chain)
     }
 
@@ -269,7 +268,7 @@ public struct Contacts: Sendable {
 
     /// Gives up what was compared of a person. They are found by their user id alone, and count as unverified.
     ///
-    /// - Throws: ``TresorError/notFound`` for somebody who is not verified here.
+    /// - Throws: ``TresorError/notFound`` for somebody who was never verified here.
     package func giveUpBlocking(_ user: UserID) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             var pins = try client.pins()

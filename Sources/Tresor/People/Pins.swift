@@ -21,7 +21,8 @@ package struct Pin: Hashable, Sendable {
     package let chain: CardChain
     /// The time of the comparison, or of the replacement, in seconds since 1970.
     package let time: UInt64
-    /// Whether another person has since been pinned in their place. A replaced pin is found by its user id alone.
+    /// Whether another person has since been pinned in their place, or they were given up. A replaced pin is found by its
+    /// user id alone, and vouches for no keys.
     package let isReplaced: Bool
     /// The occasion.
     package let occasion: Occasion
@@ -113,12 +114,12 @@ package struct Pins: Hashable, Sendable {
     /// - Parameters:
     ///   - replacing: whether to replace other people under the handle, if it does not stand for this person too.
     ///   - beside: whether other people keep the handle, which then stands for all of them.
-    /// - Throws: ``TresorError/forked`` for an older or a different card of a known person; ``TresorError/unverified``
-    ///   for another person under a known handle, unless `replacing` or `beside`.
+    /// - Throws: ``TresorError/forked`` for an older or a different card of a known person who was not given up;
+    ///   ``TresorError/unverified`` for another person under a known handle, unless `replacing` or `beside`.
     package mutating func pin(
         _ chain: CardChain, time: UInt64, occasion: Pin.Occasion = .number, replacing: Bool, beside: Bool
     ) throws(TresorError) {
-        if let known = self[chain.user], !chain.extends(known.chain) { throw .forked }
+        if let known = self[chain.user], !known.isReplaced, !chain.extends(known.chain) { throw .forked }
         let others = contradicting(chain).map(\.chain.user)
         guard replacing || beside || others.isEmpty else { throw .unverified }
         if replacing {
@@ -126,7 +127,13 @@ package struct Pins: Hashable, Sendable {
                 others.contains(pin.chain.user) ? pin.replaced(at: time) : pin
             }
         }
-        put(Pin(chain: chain, time: time, occasion: occasion))
+        put(Pin(chain: chain, time: timeOfAct(about: chain.user, at: time), occasion: occasion))
+    }
+
+    /// The time of an act about a person: later than what this home knows of them, whatever clock dated that.
+    private func timeOfAct(about user: UserID, at now: UInt64) -> UInt64 {
+        guard let pin = self[user], pin.time > now || pin.time == now && pin.isReplaced else { return now }
+        return min(pin.time + 1, Format.latestTime)
     }
 
     /// Lets the pins that one card of this person said rest on their next card.
@@ -170,12 +177,12 @@ package struct Pins: Hashable, Sendable {
     }
 
     /// Gives up what was compared of a person, here or on another device: their pin counts as replaced, by an act of this
-    /// home.
+    /// home. Somebody who was given up may be given up again: a later act counts.
     ///
     /// - Parameter time: the time of that act, in seconds since 1970.
-    /// - Throws: ``TresorError/notFound`` for somebody who has no pin, or a replaced one.
+    /// - Throws: ``TresorError/notFound`` for somebody who has no pin.
     package mutating func giveUp(_ user: UserID, time: UInt64) throws(TresorError) {
-        guard let pin = self[user], !pin.isReplaced else { throw .notFound }
-        put(Pin(chain: pin.chain, time: max(time, pin.time), isReplaced: true))
+        guard let pin = self[user] else { throw .notFound }
+        put(Pin(chain: pin.chain, time: timeOfAct(about: user, at: time), isReplaced: true))
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 package import TresorCore
 package import TresorCrypto
 
@@ -12,6 +13,8 @@ package final class DeviceArrival: Sendable {
     private let seed: SecretKey<KEMUse>
     private let locator: Hash256
     private let offer: DeviceOffer
+    /// The slot lock, from the installation to the receipt: until then no other command of this home deletes the mailbox.
+    private let lock = Mutex<HeldSlotLock?>(nil)
 
     private init(
         _ client: Client, _ wait: DeviceWait, key: consuming DeviceKey, seed: consuming SecretKey<KEMUse>,
@@ -46,7 +49,8 @@ package final class DeviceArrival: Sendable {
     /// The number of this machine's offer, which the person compares with that on the other machine.
     package var number: String { offer.number }
 
-    /// Makes a key for this exchange, and puts the offer into the mailbox of a typed code.
+    /// Makes a key for this exchange, and puts the offer into the mailbox of a typed code. A store that cannot be reached
+    /// then is given it again: it may have it, whose reply was lost, and takes no other one.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `identityExists` for a home that is in use;
     ///   ``TresorError/notFound`` when the store has no mailbox of this code; ``TresorError/unverified`` when another
@@ -62,10 +66,25 @@ package final class DeviceArrival: Sendable {
         let seed = try SecretKey<KEMUse>()
         let until = min(client.clock() + DeviceCode.duration, Format.latestTime)
         let offer = try DeviceOffer(of: try XWing.publicKey(seed: seed), until: until, under: key)
-        let put = try await client.guardedStore.putOffer(offer.bytes, at: locator, now: client.clock())
-        guard let outcome = put else { throw .notFound }
+        // A store that cannot be reached now has nothing, and ends this at once.
+        guard try await client.guardedStore.kitCopy(locator: locator) != nil else { throw .notFound }
+        guard let outcome = try await put(offer, at: locator, client, wait) else { throw .notFound }
         guard outcome == .done else { throw .unverified }
         return DeviceArrival(client, wait, key: key, seed: seed, locator: locator, offer: offer)
+    }
+
+    /// Puts an offer; again while that fails and passes. The same one counts as put.
+    private static func put(
+        _ offer: DeviceOffer, at locator: Hash256, _ client: Client, _ wait: DeviceWait
+    ) async throws(TresorError) -> StoreOutcome? {
+        while true {
+            do throws(TresorError) {
+                return try await client.guardedStore.putOffer(offer.bytes, at: locator, now: client.clock())
+            } catch {
+                guard DeviceWait.passes(error) else { throw error }
+                try await wait.next(of: client, until: offer.until, after: error)
+            }
+        }
     }
 
     /// Waits for the answer, opens it, and judges all of it. Nothing is written. A store that cannot be reached is asked
@@ -107,17 +126,14 @@ package final class DeviceArrival: Sendable {
         let file = try received.file.settingPassword(slot, identity: identity)
         let home = client.home
         let note = note(of: identity.user)
-        try await client.changingSlots { [client] () async throws(TresorError) in
+        let lock = try await client.slotWait.lock(home)
+        try await client.uninterrupted { [client] () async throws(TresorError) in
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
                 try Self.checkEmpty(client, for: identity.user)
                 var objects = received.objects
-                if let met = try home.read(.knownServices) {
-                    let given = try objects[.knownServices].map { (bytes) throws(TresorError) in
-                        try KnownServices(bytes)
-                    }
-                    objects[.knownServices] = try KnownServices(met).joined(with: given ?? KnownServices()).bytes
-                }
+                objects[.knownServices] = try Self.services(
+                    of: client, joining: objects[.knownServices], for: identity.user)
                 try client.cleanup.add(note)
                 for object in DeviceBelongings.kinds {
                     // An installation that was interrupted may have left what this machine does not give.
@@ -130,12 +146,26 @@ package final class DeviceArrival: Sendable {
                 try home.replace(.identity, with: file.bytes)
             }
         }
+        let held = HeldSlotLock(lock)
+        self.lock.withLock { $0 = held }
         return Session(client: client, identity: identity)
+    }
+
+    /// The services of both homes. Those that an interrupted installation left are of the other home as it was then: what
+    /// it says now takes their place.
+    private static func services(
+        of client: Client, joining bytes: [UInt8]?, for user: UserID
+    ) throws(TresorError) -> [UInt8]? {
+        guard let present = try client.home.read(.knownServices) else { return bytes }
+        let met = try KnownServices(present)
+        let given = try bytes.map { (bytes) throws(TresorError) in try KnownServices(bytes) } ?? KnownServices()
+        return try met.joined(with: given, replacing: try isInterrupted(client, for: user)).bytes
     }
 
     /// Leaves a receipt in the place of the answer, which tells the other machine that it was taken; that one deletes the
     /// mailbox. If the store fails, the next command of this home deletes it.
     @concurrent package func acknowledge(_ received: ReceivedIdentity, as session: Session) async {
+        defer { lock.withLock { $0 = nil } }
         do throws(TresorError) {
             let store = session.client.guardedStore
             if let bytes = try await store.kitCopy(locator: locator) {
@@ -170,13 +200,8 @@ package final class DeviceArrival: Sendable {
     }
 
     private func letters() async throws(TresorError) -> DeviceMailbox.Letters? {
-        do throws(TresorError) {
-            return try await client.store.kitCopy(locator: locator).map { (bytes) throws(TresorError) in
-                try DeviceMailbox(bytes).letters
-            }
-        } catch {
-            guard DeviceWait.passes(error) else { throw error }
-            return .offer(offer.bytes)
+        try await wait.look(under: locator, of: client, until: offer.until).map { (bytes) throws(TresorError) in
+            try DeviceMailbox(bytes).letters
         }
     }
 }
@@ -213,7 +238,7 @@ package struct ReceivedIdentity: Sendable {
             case .heads: _ = try PinnedHeads(bytes)
             case .notedStores:
                 var stores = try NotedStores(bytes)
-                if let there = bundle.belongings.store, let here { stores.rename(there, to: here) }
+                if let there = bundle.belongings.store, let here { stores.exchange(there, here) }
                 bytes = stores.bytes
             case .knownServices: _ = try KnownServices(bytes)
             default: _ = try Marks(bytes, of: identity)

@@ -14,17 +14,37 @@ package struct DeviceWait: Sendable {
 
     package init() {}
 
-    /// Whether the next look may find what this one did not: somebody else holds the store, or it cannot be reached.
-    static func passes(_ error: TresorError) -> Bool { error == .busy || error == .store(.unreachable) }
+    /// Whether the next look may find what this one did not: somebody else holds the store, it cannot be reached, or the
+    /// service says that it is away.
+    static func passes(_ error: TresorError) -> Bool {
+        error == .busy || error == .store(.unreachable) || error == .store(.other)
+    }
 
     /// Waits until the next look into a mailbox.
     ///
-    /// - Throws: ``TresorError/cancelled``; ``TresorError/waiting`` when the last second is over.
-    func next(of client: Client, until last: UInt64) async throws(TresorError) {
+    /// - Parameter failure: what ended the look before.
+    /// - Throws: ``TresorError/cancelled``; when the last second is over, the failure, and ``TresorError/waiting`` without
+    ///   one.
+    func next(of client: Client, until last: UInt64, after failure: TresorError? = nil) async throws(TresorError) {
         try Cancellation.check()
-        guard client.clock() <= last else { throw .waiting }
+        guard client.clock() <= last else { throw failure ?? .waiting }
         await pause(client.isDistant ? distantInterval : interval)
         try Cancellation.check()
+    }
+
+    /// Looks under a locator; again while that fails and passes.
+    ///
+    /// - Returns: `nil` where nothing is.
+    /// - Throws: the errors of ``next(of:until:after:)``; the other errors of the store.
+    func look(under locator: Hash256, of client: Client, until last: UInt64) async throws(TresorError) -> [UInt8]? {
+        while true {
+            do throws(TresorError) {
+                return try await client.store.kitCopy(locator: locator)
+            } catch {
+                guard Self.passes(error) else { throw error }
+                try await next(of: client, until: last, after: error)
+            }
+        }
     }
 }
 
@@ -77,6 +97,7 @@ package final class DeviceHandover: Sendable {
     /// Draws a code, and opens its mailbox in the store. End it with ``close()``, whatever happens.
     ///
     /// - Throws: ``TresorError/busy`` when another program changes the key slots, or has renewed the identity;
+    ///   ``TresorError/usage(_:)`` with `contentTooLong` for a home that knows more than an answer holds;
     ///   ``TresorError/store(_:)`` when the store does not keep the mailbox; ``TresorError/cancelled``; the errors of the
     ///   home.
     @concurrent package static func open(
@@ -91,7 +112,7 @@ package final class DeviceHandover: Sendable {
         let handover = DeviceHandover(
             session, wait, code: try code.text(), key: key, lock: lock, locator: locator, until: until)
         // What this home cannot give is said before anybody types a code.
-        _ = try handover.belongings()
+        _ = try DeviceAnswer.byteCount(with: try handover.belongings())
         try client.cleanup.note(kits: [CleanupJournal.Kit(user: session.user, locator: locator)])
         do throws(TresorError) {
             try await handover.put(DeviceMailbox(until: until))
@@ -122,7 +143,8 @@ package final class DeviceHandover: Sendable {
     }
 
     /// Answers an offer with the identity and what this home knows. An error after which ``mayHaveGiven`` is `true` does
-    /// not say that nobody has it.
+    /// not say that nobody has it. A store that cannot be reached is asked again: it may have the answer, whose
+    /// reply was lost.
     ///
     /// - Throws: ``TresorError/waiting`` when the time is over; ``TresorError/busy`` when the identity was renewed;
     ///   ``TresorError/usage(_:)`` with `contentTooLong` for a home that knows more than an answer holds;
@@ -188,23 +210,27 @@ package final class DeviceHandover: Sendable {
 
     /// The letters in the mailbox; `nil` where there is no mailbox.
     private func letters() async throws(TresorError) -> DeviceMailbox.Letters? {
-        do throws(TresorError) {
-            return try await client.store.kitCopy(locator: locator).map { (bytes) throws(TresorError) in
-                try DeviceMailbox(bytes).letters
-            }
-        } catch {
-            guard DeviceWait.passes(error) else { throw error }
-            return DeviceMailbox.Letters.none
+        try await wait.look(under: locator, of: client, until: until).map { (bytes) throws(TresorError) in
+            try DeviceMailbox(bytes).letters
         }
     }
 
-    /// Puts the mailbox, and reads it back. The other machine may have taken an answer by then.
+    /// Puts the mailbox, and reads it back. The other machine may have taken an answer by then. An answer whose reply is
+    /// lost may lie there: it is put again only where the mailbox is without it, for a receipt may have taken its place.
     private func put(_ mailbox: DeviceMailbox) async throws(TresorError) {
         let bytes = mailbox.bytes
-        try await client.store.putKitCopy(bytes, locator: locator)
-        let present = try await client.store.kitCopy(locator: locator)
-        if let present, mayHaveGiven, case .receipt? = (try? DeviceMailbox(present))?.letters { return }
-        guard present == bytes else { throw .store(.notStored) }
+        while true {
+            var failure: TresorError?
+            do throws(TresorError) { try await client.store.putKitCopy(bytes, locator: locator) } catch {
+                guard mayHaveGiven, DeviceWait.passes(error) else { throw error }
+                failure = error
+            }
+            let present = try await wait.look(under: locator, of: client, until: until)
+            if present == bytes { return }
+            if let present, mayHaveGiven, case .receipt? = (try? DeviceMailbox(present))?.letters { return }
+            guard failure != nil, present != nil else { throw .store(.notStored) }
+            try await wait.next(of: client, until: until, after: failure)
+        }
     }
 
     /// What the other machine gets, as it is at one moment.
@@ -238,7 +264,7 @@ package final class DeviceHandover: Sendable {
 }
 
 /// The slot lock, for as long as the value is held.
-private final class HeldSlotLock: Sendable {
+final class HeldSlotLock: Sendable {
     private let lock: SlotLock
 
     init(_ lock: consuming SlotLock) { self.lock = lock }

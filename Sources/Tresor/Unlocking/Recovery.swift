@@ -18,9 +18,10 @@ package struct Recovery: Sendable {
     ///   - given: the copy that the kit opens, for an empty home; `nil` for the store's. A service that does not know the
     ///     person's keys, or for which the person waits, deletes no server share beside it.
     ///   - noting: runs under the home's lock, in one step with the writing of an empty home's identity and before it.
+    ///     Returns what takes back what it did, for an identity that is not written.
     @concurrent package func recover(
         kit: borrowing RecoveryKit, from given: IdentityFile? = nil, newPassword: borrowing Password,
-        cost: Argon2id.Cost, noting: @escaping @Sendable () -> Void = {}
+        cost: Argon2id.Cost, noting: @escaping @Sendable () -> @Sendable () -> Void = { {} }
     ) async throws(TresorError) -> RecoveredSession {
         if try home.read(.identity) != nil {
             let session = Session(client: client, identity: try client.identityFileBlocking().open(withKit: kit))
@@ -45,8 +46,14 @@ package struct Recovery: Sendable {
             }
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
-                noting()
-                try home.replace(.identity, with: file.bytes)
+                let takeBack = noting()
+                do throws(TresorError) {
+                    try home.replace(.identity, with: file.bytes)
+                } catch {
+                    // An identity that was written after all keeps what was noted.
+                    if (try? home.read(.identity)) != file.bytes { takeBack() }
+                    throw error
+                }
                 // Without the note, each store is asked for the copy.
                 if given == nil { try? client.archive.noteStore(of: TresorID(locator)) }
             }

@@ -129,14 +129,14 @@ public struct SlotChanges: Sendable {
     /// §18.6). Does nothing without a kit.
     package func awaitKitCopy() throws(TresorError) {
         guard let locator = try client.identityFileBlocking().kitLocator else { return }
-        try client.archive.noteStore(ofKit: locator)
+        try client.archive.awaitStore(ofKit: locator)
     }
 
-    /// Whether this home has noted that this store has the copy that the kit opens, or is to have it. Any other store may
-    /// have deleted it for a later kit.
+    /// Whether this home has noted that this store is to have the copy that the kit opens, and has not put it there. Any
+    /// other store, and one that had it, may have deleted it for a later kit.
     package func isKitCopyDue() throws(TresorError) -> Bool {
         guard let locator = try client.identityFileBlocking().kitLocator else { return false }
-        return !client.archive.isNewStore(of: TresorID(locator))
+        return client.archive.isAwaitedStore(ofKit: locator)
     }
 
     /// Restores the copy that the kit opens from the identity file, as a store may have lost it.

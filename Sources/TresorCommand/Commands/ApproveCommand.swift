@@ -111,7 +111,8 @@ struct ApproveCommand: SurfaceCommand {
         switch error {
         case .unverified: message = "\(who) has another card by now; look again"
         case .busy: message = "the share of \(who) is not what was shown any more; look again"
-        case .noAccess where Surroundings.current.keys.refusal == nil: message = "\(who) does not wait any more"
+        case .noAccess where Surroundings.current.keys.refusal == nil:
+            message = "\(who) does not wait any more, or asks for an account or a handle that was closed"
         default: return CommandFailure(error)
         }
         return CommandFailure(of: error, message, hints: ["tresor approve"])

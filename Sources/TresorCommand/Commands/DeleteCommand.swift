@@ -38,6 +38,8 @@ struct DeleteCommand: SurfaceCommand {
         explain(plan, unsent, title, workplace)
         try confirm(try summary.name ?? Name(typed: title), title, workplace)
         try await Interrupts.atomically { try await deletion.perform(plan) }
+        // Otherwise the other devices would be told of its log for ever. The tresor is gone whether or not this is noted.
+        if plan.isThere { try? await OwnTresorSync.forget(summary.tresor, session) }
         workplace.output.say(plan.isThere ? "\(title) was deleted" : "this home no longer knows \(title)")
         guard options.json else { return }
         try workplace.output.object([

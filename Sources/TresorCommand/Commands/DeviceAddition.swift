@@ -21,18 +21,26 @@ struct DeviceAddition {
         let session = try await workplace.unlock(to: "add a machine", acceptingDevice: false)
         try await workplace.refuseOldKeys(session)
         let handover: DeviceHandover
+        // An interrupt does not wait for a store that cannot be reached.
+        var wait = Surroundings.current.deviceWait
+        wait.pause = { [pause = wait.pause] time in await Interrupts.aside { await pause(time) } }
         do throws(TresorError) {
-            handover = try await DeviceHandover.open(session, waiting: Surroundings.current.deviceWait)
+            handover = try await DeviceHandover.open(session, waiting: wait)
         } catch {
             // No machine has come yet: the home or the store is what fails.
-            throw error == .store(.notStored) ? Self.failure(of: error) : CommandFailure(error)
+            throw Self.failureOfHome(error)
         }
         let token = Interrupts.onInterrupt { [places = workplace.invocation.places] in
             Self.abandon(handover, DirectoryHome(data: places.data, state: places.state))
         }
+        Interrupts.explaining { [weak handover] in
+            let words = handover?.mayHaveGiven == true ? "; the answer was sent, and \(Self.mayBeTaken)" : ""
+            return CommandFailure.interrupted + words
+        }
         let outcome: Result<DeviceHandover.Ending, any Error>
         do { outcome = .success(try await give(handover, at: terminal, workplace)) } catch { outcome = .failure(error) }
         Interrupts.cancel(token)
+        if case .success(.taken) = outcome { Interrupts.explaining(nil) }
         await Interrupts.atomically { await handover.close() }
         try report(try outcome.get(), session, workplace)
     }
@@ -97,14 +105,22 @@ struct DeviceAddition {
             + "it: \(HintCompletion.command("rotate --identity"))"
     }
 
-    /// What failed once the answer was sent: somebody may have it.
+    private static var mayBeTaken: String { "it may have been taken; \(lookThere)" }
+
+    /// What failed once the answer was sent: somebody may have it. What another one said is proved; a store that fails
+    /// proves nothing.
     private static func failureAfterAnswer(of error: TresorError) -> CommandFailure {
-        guard error != .cancelled else { return CommandFailure(error) }
-        return CommandFailure(
-            of: error, "the answer was sent, and what came of it is not known: it may have been taken; \(lookThere)")
+        switch error {
+        case .unverified, .altered, .unsupported:
+            CommandFailure(
+                of: error,
+                "the answer was sent, and what the store shows in its place is not of the machine that has this code: "
+                    + "\(mayBeTaken)")
+        default: CommandFailure(of: error, "\(CommandFailure(error).message); the answer was sent, and \(mayBeTaken)")
+        }
     }
 
-    /// What failed while this home was read for the answer: its own errors are none of the other machine.
+    /// What failed in this home or its store: its own errors are none of the other machine.
     private static func failureOfHome(_ error: TresorError) -> CommandFailure {
         switch error {
         case .unverified, .altered, .unsupported: CommandFailure(error)
@@ -133,8 +149,8 @@ struct DeviceAddition {
         case .usage(.contentTooLong):
             CommandFailure(
                 of: error,
-                "this home knows more people and tresors than one answer holds: restore the identity there with the kit"
-            )
+                "this home knows more people and tresors than one answer holds, and nothing was given: restore the identity "
+                    + "there with the 24 words of the kit; \(HintCompletion.command("recover --new-kit")) makes one")
         case .store(.notStored):
             CommandFailure(of: error, "the store has lost what the two machines say to each other; begin again")
         default: CommandFailure(error)

@@ -72,7 +72,7 @@ struct KitCopyFile {
     ///
     /// - Returns: whether the store is a new one, in which nobody has a card.
     /// - Throws: 15 for a copy from before a renewal that the store shows, 14 for another card in the person's place, 16
-    ///   where the handle is somebody else's.
+    ///   where the handle is somebody else's and the person has no card.
     func checkNewest(_ copy: IdentityFile, in workplace: CommandContext) async throws -> Bool {
         guard workplace.service == nil else { return false }
         let (store, user) = (workplace.client.store, copy.chain.user)
@@ -83,6 +83,7 @@ struct KitCopyFile {
                 let shown = try CardChain(bytes)
                 guard shown.user == user else { throw .altered }
                 guard copy.chain.extends(shown) else { throw .forked }
+                return false
             }
             for bytes in try await store.cards(handle: copy.chain.handle.bytes) {
                 guard try CardChain(bytes).user == user else { throw .unverified }

@@ -139,7 +139,8 @@ struct RecoverCommand: SurfaceCommand {
                 kit: recoveryKit, from: copy, newPassword: password, cost: cost
             ) {
                 // A home that is killed here knows its store; one that cannot note it says so below.
-                try? noteStore(workplace)
+                let isNoted = (try? noteStore(workplace)) ?? false
+                return { if isNoted { workplace.invocation.places.forgetStore() } }
             }
         } catch {
             if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
@@ -168,9 +169,14 @@ struct RecoverCommand: SurfaceCommand {
     }
 
     /// Notes the store that was named, for the commands after this one.
-    private func noteStore(_ workplace: CommandContext) throws {
+    ///
+    /// - Returns: `false` if none was named, or if the home notes one.
+    @discardableResult
+    private func noteStore(_ workplace: CommandContext) throws -> Bool {
         let places = workplace.invocation.places
-        if options.store != nil, FileIdentity(path: places.storeNote) == nil { try places.noteStore() }
+        guard options.store != nil, FileIdentity(path: places.storeNote) == nil else { return false }
+        try places.noteStore()
+        return true
     }
 
     private func announce(_ session: Session, _ workplace: CommandContext) throws {

@@ -128,8 +128,8 @@ struct RecoveryFromDevice {
         case .unverified:
             CommandFailure(
                 of: error,
-                "another machine has typed this code, or somebody is between the two machines: nothing was written. End it "
-                    + "on the other machine, and begin again")
+                "this code was typed before, here or on another machine, or somebody is between the two machines: nothing was "
+                    + "written. End it on the other machine, and begin again")
         default: failureOfHome(error)
         }
     }

@@ -131,7 +131,8 @@ struct SyncCommand: SurfaceCommand {
         summaries.filter { !$0.isApart && !$0.isElsewhere }
     }
 
-    /// Takes what the other devices of this person know. A tresor need not lie apart after that.
+    /// Takes what the other devices of this person know. A tresor need not lie apart after that. The store is asked once
+    /// for the list of tresors.
     ///
     /// - Parameter told: what the exchange before this one said.
     /// - Returns: the exchange that goes on, and the tresors as ``summaries(of:_:_:)`` gives them.
@@ -140,7 +141,10 @@ struct SyncCommand: SurfaceCommand {
     ) async throws(TresorError) -> (run: OwnTresorRun?, summaries: [TresorSummary]) {
         let all = try await session.tresors.all(readingStrangers: false)
         let own = try await OwnTresorRun(of: all, session, workplace, after: told)
-        return (own, own.hasLearned ? try await summaries(of: nil, [], session) : Self.near(all))
+        guard own.hasLearned else { return (own, Self.near(all)) }
+        // The store has named them already.
+        let tresors = Set(all.map(\.tresor))
+        return (own, Self.near(await session.tresors.summaries(of: tresors, readingStrangers: false)))
     }
 
     /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
@@ -151,7 +155,7 @@ struct SyncCommand: SurfaceCommand {
         var records: [TresorID: Records] = [:]
         var rows: [TresorID: Row] = [:]
         var failures: [TresorID?: TresorError] = [:]
-        // What is synced whether or not there is news of it; nil for everything.
+        // The tresors that are synced whether or not there is news of them; nil for all.
         var unfinished: Set<TresorID>?
         // The own tresors that were met, and what the last exchange with them said; it is due at first.
         var (own, told): (Set<TresorID>, Set<String>) = ([], [])
@@ -176,7 +180,7 @@ struct SyncCommand: SurfaceCommand {
                     let known = records[id] ?? session.records(in: id)
                     records[id] = known
                     do throws(TresorError) {
-                        // What a report stands for is its row here; nobody is asked, so nothing is refused.
+                        // The row says it all here; nobody is asked, so nothing is refused.
                         var tally = Tally()
                         let row = try await sync(summary, known, session, workplace, told: rows[id], &tally)
                         failures[id] = nil

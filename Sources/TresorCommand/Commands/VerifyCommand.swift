@@ -98,10 +98,11 @@ struct VerifyCommand: SurfaceCommand {
         }
         let workplace = try CommandContext.local(options)
         let handle = try? Name(typed: name)
-        let people = try workplace.client.people.pinnedBlocking().filter { pin in
-            !pin.isReplaced
-                && (pin.chain.handle == handle || Base32.namedBy(name, pin.chain.user.digest.bytes))
-        }.map(\.chain)
+        let pins = try workplace.client.people.pinnedBlocking()
+        let named = pins.filter { Base32.namedBy(name, $0.chain.user.digest.bytes) }
+        let verified = pins.filter { !$0.isReplaced && ($0.chain.handle == handle || named.contains($0)) }
+        // Somebody who was given up before is found by their user id alone.
+        let people = (verified.isEmpty ? named : verified).map(\.chain)
         guard let chain = people.first else {
             throw CommandFailure(
                 .notFound, "nobody whom you verified is \(DisplayText.quoted(name))", hints: ["tresor check"])
@@ -115,9 +116,11 @@ struct VerifyCommand: SurfaceCommand {
         }
         let (shown, number) = (workplace.name(of: chain), try chain.number().grouped)
         workplace.output.explain("  \(shown)  \(number)")
-        try workplace.confirm("\(shown) is verified. take that back?", yes: yes)
+        let isVerified = !verified.isEmpty
+        try workplace.confirm(
+            isVerified ? "\(shown) is verified. take that back?" : "\(shown) was given up. say so again?", yes: yes)
         try workplace.client.people.giveUpBlocking(chain.user)
-        workplace.output.say("\(shown) is not verified any more")
+        workplace.output.say(isVerified ? "\(shown) is not verified any more" : "\(shown) stays given up")
         let naming = tell(
             try workplace.client.logs.knownBlocking().filter { tresor in
                 let state = try? workplace.client.archive.verifiedState(of: tresor)

@@ -15,7 +15,7 @@ struct OwnTresorRun {
     private(set) var errors: [CommandError] = []
     /// Whether this home knows other people than before.
     private(set) var hasLearned = false
-    /// What was said of conflicts and failures. A run that goes on says it once, until it has passed.
+    /// The words about conflicts and failures. A run that goes on says them once, until they have passed.
     private(set) var told: Set<String> = []
     private let toldBefore: Set<String>
 
@@ -36,6 +36,7 @@ struct OwnTresorRun {
             hasLearned = outcome.isChange
             for conflict in outcome.conflicts { tellConflict(conflict) }
             for chain in outcome.renewed { tellNewerKeys(chain) }
+            for pin in outcome.ahead { tellDateAhead(pin) }
             for chain in outcome.ended { tellEnd(chain) }
             for tresor in exchange.lost { tellLoss(tresor) }
             tellUnread(exchange.unreadRecords)
@@ -78,9 +79,9 @@ struct OwnTresorRun {
         guard say(words + ": nothing is changed here") else { return }
         workplace.output.hint("tresor verify \(id) --number \"DIGITS\"")
         switch conflict.reason {
-        case .keys, .givenUp: workplace.output.hint("tresor verify \(id) --give-up")
+        case .keys, .givenUp, .compared: workplace.output.hint("tresor verify \(id) --give-up")
         case .handle(let other): workplace.output.hint("tresor verify \(ShortID.text(of: other.user)) --give-up")
-        case .disputed, .compared: break
+        case .disputed: break
         }
     }
 
@@ -89,6 +90,14 @@ struct OwnTresorRun {
         guard say("\(Self.title) verified newer keys of \(DisplayText.name(chain.handle.bytes)), \(id), than this one")
         else { return }
         workplace.output.hint("tresor verify \(id) --number \"DIGITS\"")
+    }
+
+    /// Says that a clock is wrong. It does not matter for long: an act here comes after the date.
+    private mutating func tellDateAhead(_ pin: Pin) {
+        let (name, id) = (DisplayText.name(pin.chain.handle.bytes), ShortID.text(of: pin.chain.user))
+        say(
+            "\(Self.title) date what they say of \(name), \(id), \(Timestamp(seconds: pin.time).date), "
+                + "which is ahead of this clock: what you do about them here counts as later")
     }
 
     private func tellEnd(_ chain: CardChain) {

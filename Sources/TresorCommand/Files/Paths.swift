@@ -123,6 +123,9 @@ struct Paths: Sendable, Equatable {
         try file.commit()
     }
 
+    /// Takes the note of the store back.
+    func forgetStore() { _ = unlink(storeNote) }
+
     /// The note: an absolute path, or the lines of a service.
     private func notedStore() throws(CommandFailure) -> String? {
         let file: SecretFile

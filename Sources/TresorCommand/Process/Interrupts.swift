@@ -24,6 +24,7 @@ enum Interrupts {
         var isLeaving = false
         var underWay = 0
         var reportsJSON = false
+        var words: (@Sendable () -> String)?
         var prompt: Prompt?
     }
 
@@ -38,6 +39,11 @@ enum Interrupts {
 
     static func reportsJSON(_ json: Bool) {
         state.withLock { $0.reportsJSON = json }
+    }
+
+    /// Says more than that the process was interrupted; `nil` ends that.
+    static func explaining(_ words: (@Sendable () -> String)?) {
+        state.withLock { $0.words = words }
     }
 
     /// Runs `cleanup` if the process is interrupted before ``cancel(_:)``.
@@ -169,9 +175,9 @@ enum Interrupts {
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         state.withLock { $0.isLeaving = true }
         steps.wait()
-        let (cleanups, json) = state.withLock { ($0.cleanups, $0.reportsJSON) }
+        let (cleanups, json, words) = state.withLock { ($0.cleanups, $0.reportsJSON, $0.words) }
         for cleanup in cleanups.reversed() { cleanup.run() }
-        FailureReport(json: json).print(CommandFailure(.interrupted, CommandFailure.interrupted))
+        FailureReport(json: json).print(CommandFailure(.interrupted, words?() ?? CommandFailure.interrupted))
         _exit(130)
     }
 }

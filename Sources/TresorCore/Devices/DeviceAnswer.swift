@@ -25,8 +25,7 @@ package struct DeviceAnswer: Sendable {
     package init(
         _ identity: Identity, _ belongings: DeviceBelongings, to offer: DeviceOffer, under key: borrowing DeviceKey
     ) throws(TresorError) {
-        let count = Self.frameByteCount + 16 + DeviceBundle.byteCount(belongings)
-        guard count <= Self.maximumByteCount else { throw .usage(.contentTooLong) }
+        let count = try Self.byteCount(with: belongings)
         wrapped = try identity.wrapSeed(
             before: DeviceBundle.bytesBehindSeed(belongings), for: offer.kemKey, info: Self.info(offer))
         var encoder = ByteEncoder(capacity: count)
@@ -36,6 +35,15 @@ package struct DeviceAnswer: Sendable {
         let fields = encoder.bytes
         self.offer = offer
         bytes = fields + (try key.tag(ofAnswer: fields, to: offer)).bytes
+    }
+
+    /// The size in bytes of an answer with these belongings.
+    ///
+    /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` above ``maximumByteCount``.
+    package static func byteCount(with belongings: DeviceBelongings) throws(TresorError) -> Int {
+        let count = frameByteCount + 16 + DeviceBundle.byteCount(belongings)
+        guard count <= maximumByteCount else { throw .usage(.contentTooLong) }
+        return count
     }
 
     /// Reads the answer to an offer. Its tag is compared before a field is read, in constant time.

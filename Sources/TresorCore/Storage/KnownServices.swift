@@ -42,11 +42,12 @@ package struct KnownServices: Hashable, Sendable {
 
     /// The services of both homes of one person.
     ///
-    /// - Throws: ``TresorError/altered`` where the homes have met different services at one address.
-    package func joined(with others: KnownServices) throws(TresorError) -> KnownServices {
+    /// - Parameter replaces: whether those of the other home take the place of others at one address.
+    /// - Throws: ``TresorError/altered`` where they do not, and the homes have met different services at one address.
+    package func joined(with others: KnownServices, replacing replaces: Bool) throws(TresorError) -> KnownServices {
         var all = self
         for (audience, server) in others.services {
-            guard services[audience] ?? server == server else { throw .altered }
+            guard replaces || services[audience] ?? server == server else { throw .altered }
             all.services[audience] = server
         }
         return all

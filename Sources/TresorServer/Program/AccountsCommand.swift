@@ -56,30 +56,30 @@
             let (service, engine, log) = try await StoredService.open(place, noting: revocations)
             let found = try await find(in: service.directory)
             guard found.state != .closed else {
-                try await note(found, in: log)
+                try await note(found, at: service.id, in: log)
                 await engine.close()
-                return print("the account of \(found.handle.text) is closed already")
+                return print("the account of \(found.handle.shown) is closed already")
             }
             guard found.state == .active else {
                 throw ServerFailure(
                     .failed(.other),
-                    "\(found.handle.text) has no account yet; the operator refuses them with "
+                    "\(found.handle.shown) has no account yet; the operator refuses them with "
                         + "tresor approve \(found.user) --refuse")
             }
             guard found.user != service.operatorsID else {
                 throw ServerFailure(
-                    .noAccess, "\(found.handle.text) is the operator, without whom nobody could be admitted")
+                    .noAccess, "\(found.handle.shown) is the operator, without whom nobody could be admitted")
             }
             try await ask(about: found, service.directory)
             do throws(TresorError) {
                 try await service.directory.close(found.user)
             } catch {
                 throw StoredService.failure(
-                    error, after: log, "closed nothing", "the account of \(found.handle.text) may be closed",
+                    error, after: log, "closed nothing", "the account of \(found.handle.shown) may be closed",
                     list: "tresor-server accounts")
             }
             await engine.close()
-            print("closed the account of \(found.handle.text)")
+            print("closed the account of \(found.handle.shown)")
             StoredService.report(.accountClosed)
         }
 
@@ -92,7 +92,7 @@
             if let byID, let byHandle, byID.user != byHandle.user {
                 throw ServerFailure.usage(
                     "\(person) is the id of one person and the handle of another: name the first by the handle, "
-                        + "\(byID.handle.text), or the other by the id, \(byHandle.user)")
+                        + "\(byID.handle.shown), or the other by the id, \(byHandle.user)")
             }
             guard let found = byID ?? byHandle else {
                 throw ServerFailure(
@@ -103,14 +103,17 @@
 
         /// Writes down that an account is closed, if this file does not say so: a process with another file may have closed
         /// it.
-        private func note(_ person: AccountDirectory.Person, in log: RevokedLog) async throws {
-            let revocation = Revocation.account(person.user)
+        private func note(
+            _ person: AccountDirectory.Person, at server: Hash256, in log: RevokedLog
+        ) async throws {
             do throws(TresorError) {
+                let revocation = Revocation.account(
+                    person.user, handle: try Revocation.hash(of: person.handle, at: server))
                 if try await !log.contains(revocation) { try log.append(revocation) }
             } catch {
                 throw ServerFailure(
                     error,
-                    "the account of \(person.handle.text) is closed, but the file of revocations may not say so: "
+                    "the account of \(person.handle.shown) is closed, but the file of revocations may not say so: "
                         + RevokedLogOptions.Opener.another.words(for: error))
             }
         }
@@ -118,7 +121,7 @@
         /// Says what closing does, and asks.
         private func ask(about person: AccountDirectory.Person, _ directory: AccountDirectory) async throws {
             let number = try await directory.chain(of: person.user).number().grouped
-            print("closes the account of \(person.handle.text), safety number \(number)")
+            print("closes the account of \(person.handle.shown), safety number \(number)")
             print("nothing opens it again, and nobody else gets the handle")
             print(
                 "tresors stay as they are: \(person.founded) that this person founded, \(person.joined) that they are in; an "
@@ -138,7 +141,7 @@
                 case .closed: "closed"
                 }
             let day = CalendarTime(seconds: Int(clamping: registered), milliseconds: 0).day
-            return "\(user)  \(state)  \(day)  \(founded)  \(joined)  \(handle.text)"
+            return "\(user)  \(state)  \(day)  \(founded)  \(joined)  \(handle.shown)"
         }
     }
 #endif

@@ -14,15 +14,17 @@
             discussion: """
                 Anybody who could write the file could put cards and logs into it. So the people in its logs are shown \
                 with their safety numbers, and get accounts after a yes. Everybody else who has a card in it waits: \
-                tresor approve lists them. Each log is judged entry by entry. The recovery kits of those who have \
-                accounts stay good. What the service has already stays as it is. Each person trusts their devices again \
-                with tresor remember.
+                tresor approve lists them. Nobody gets an account that was closed. Each log is judged entry by entry. \
+                The recovery kits of those who have accounts stay good. What the service has already stays as it is. \
+                Each person trusts their devices again with tresor remember.
                 """)
 
         @OptionGroup var place: StoreOptions
 
         @Argument(help: "The store of a file.")
         var from: String
+
+        @OptionGroup var revocations: RevokedLogOptions
 
         @Flag(help: "Do not ask.")
         var yes = false
@@ -34,6 +36,7 @@
             }
             let store = try await source()
             let (service, engine) = try await StoredService.open(place)
+            try await revocations.takeBack(from: service, place, engine)
             let plan: ImportPlan
             do throws(TresorError) {
                 plan = try await service.planImport(of: store)
@@ -54,9 +57,13 @@
 
         /// Shows who gets an account, and asks.
         private func ask(about plan: ImportPlan) throws {
+            if !plan.closed.isEmpty {
+                print("these accounts are closed, or have the handle of one that is; nobody gets one of them:")
+                for chain in plan.closed { print("  \(try chain.number().grouped)  \(chain.handle.text)") }
+            }
             guard !plan.members.isEmpty else { return }
             print("these people are in logs of \(from), and get accounts:")
-            for chain in plan.members { print("  \(try chain.number().grouped)  \(chain.handle.text)") }
+            for chain in plan.members { print("  \(try chain.number().grouped)  \(chain.handle.shown)") }
             try Confirmation.require(
                 yes, "Are all of them known to you? ", after: "compare the safety numbers", refusing: "took nothing")
         }

@@ -79,7 +79,7 @@
         /// The line of the list.
         fileprivate var line: String {
             let day = CalendarTime(seconds: Int(clamping: until), milliseconds: 0).day
-            return "\(id)  \(day)  \(handle?.text ?? "-")  \(label.text)"
+            return "\(id)  \(day)  \(handle?.shown ?? "-")  \(label.text)"
         }
     }
 #endif

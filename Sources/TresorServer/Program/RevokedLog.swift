@@ -120,7 +120,7 @@
             }
         }
 
-        /// Reads all records, some at a time, and cuts a torn one off the end.
+        /// Reads all records that are there, some at a time. A torn one is cut off the end first.
         ///
         /// - Throws: ``TresorError/altered`` for what is no record of this service before the last;
         ///   ``TresorError/unsupported`` for a record that a newer release wrote; ``TresorError/store(_:)`` for a file that
@@ -129,9 +129,7 @@
             let end = Int(try inTurn { (end) throws(SystemError) in end })
             var offset = Self.beginningByteCount
             while offset < end {
-                let (page, torn) = try page(at: offset, before: end)
-                if let torn { try inTurn { (_) throws(SystemError) in try cut(to: off_t(torn)) } }
-                try await take(page)
+                try await take(try records(at: offset, before: end))
                 offset += Self.pageCount * Self.recordByteCount
             }
         }
@@ -146,22 +144,15 @@
         }
 
         /// Reads a page of records.
-        ///
-        /// - Returns: the records, and where a torn one begins; `nil` for none.
-        private func page(at offset: Int, before end: Int) throws(TresorError) -> (records: [Revocation], torn: Int?) {
+        private func records(at offset: Int, before end: Int) throws(TresorError) -> [Revocation] {
             let bytes = try page(at: offset, count: min(Self.pageCount * Self.recordByteCount, end - offset))
-            var records: [Revocation] = []
-            for start in stride(from: 0, to: bytes.count, by: Self.recordByteCount) {
-                guard let revocation = try self.revocation(bytes[start..<start + Self.recordByteCount]) else {
-                    guard offset + start + Self.recordByteCount == end else { throw .altered }
-                    return (records, offset + start)
-                }
-                records.append(revocation)
+            return try stride(from: 0, to: bytes.count, by: Self.recordByteCount).map { (start) throws(TresorError) in
+                try self.revocation(bytes[start..<start + Self.recordByteCount])
             }
-            return (records, nil)
         }
 
-        /// Runs a body while no other process and no other thread is at the file, which ends with a whole record.
+        /// Runs a body while no other process and no other thread is at the file, which ends with a whole record: a torn one
+        /// is cut here alone, so that nothing is cut that another process wrote behind it.
         private func inTurn<Value: Sendable>(
             _ body: (_ end: off_t) throws(SystemError) -> Value
         ) throws(TresorError) -> Value {
@@ -170,8 +161,14 @@
                     _ = try SystemError.retrying { flock(file.number, LOCK_EX) }
                     defer { _ = flock(file.number, LOCK_UN) }
                     let size = try file.status().st_size
-                    let end = size - (size - off_t(Self.beginningByteCount)) % off_t(Self.recordByteCount)
-                    if end != size { try cut(to: end) }
+                    let (first, count) = (off_t(Self.beginningByteCount), off_t(Self.recordByteCount))
+                    var end = size - (size - first) % count
+                    // The size of a record may be there before its bytes are.
+                    if end > first, try isTorn(at: Int(end - count)) { end -= count }
+                    if end != size {
+                        _ = try SystemError.retrying { ftruncate(file.number, end) }
+                        try file.synchronize()
+                    }
                     return try body(end)
                 }
             } catch {
@@ -179,9 +176,12 @@
             }
         }
 
-        private func cut(to end: off_t) throws(SystemError) {
-            _ = try SystemError.retrying { ftruncate(file.number, end) }
-            try file.synchronize()
+        private func isTorn(at offset: Int) throws(SystemError) -> Bool {
+            do throws(TresorError) {
+                return try !isWhole(page(at: offset, count: Self.recordByteCount)[...])
+            } catch {
+                throw SystemError(EIO)
+            }
         }
 
         private func page(at offset: Int, count: Int) throws(TresorError) -> [UInt8] {
@@ -209,16 +209,21 @@
             return try bytes + Self.check(of: bytes, by: server)
         }
 
-        /// Returns `nil` for what is no record of this service.
-        ///
-        /// - Throws: ``TresorError/unsupported`` for a whole one that this release cannot read: it is not torn, and cutting it
-        ///   would lose it.
-        private func revocation(_ record: ArraySlice<UInt8>) throws(TresorError) -> Revocation? {
-            let bytes = Array(record.prefix(Revocation.byteCount))
-            guard try Self.check(of: bytes, by: server) == Array(record.dropFirst(Revocation.byteCount)) else {
-                return nil
+        /// - Throws: ``TresorError/altered`` for what is no record of this service; ``TresorError/unsupported`` for a whole
+        ///   one that this release cannot read: it is not torn, and cutting it would lose it.
+        private func revocation(_ record: ArraySlice<UInt8>) throws(TresorError) -> Revocation {
+            guard try isWhole(record) else { throw .altered }
+            do throws(TresorError) {
+                return try Revocation(Array(record.prefix(Revocation.byteCount)))
+            } catch {
+                throw .unsupported
             }
-            do throws(TresorError) { return try Revocation(bytes) } catch { throw .unsupported }
+        }
+
+        /// Whether a record has its check.
+        private func isWhole(_ record: ArraySlice<UInt8>) throws(TresorError) -> Bool {
+            let bytes = Array(record.prefix(Revocation.byteCount))
+            return try Self.check(of: bytes, by: server) == Array(record.dropFirst(Revocation.byteCount))
         }
 
         private static func beginning(of server: Hash256) throws(TresorError) -> [UInt8] {
@@ -255,7 +260,7 @@
             var superseded = SupersededRevocations()
             var place = 0
             for offset in Self.pages(upTo: end) {
-                for record in try page(at: offset, before: end).records {
+                for record in try records(at: offset, before: end) {
                     superseded.note(record, at: place)
                     place += 1
                 }
@@ -266,7 +271,7 @@
             try file.write(beginning.span)
             place = 0
             for offset in Self.pages(upTo: end) {
-                for record in try page(at: offset, before: end).records {
+                for record in try records(at: offset, before: end) {
                     if !superseded.contains(record, at: place) {
                         let bytes = try self.record(of: record)
                         try file.write(bytes.span)

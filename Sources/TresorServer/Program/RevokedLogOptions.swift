@@ -5,6 +5,7 @@
     import TresorCore
     import TresorCrypto
     import TresorService
+    import TresorStore
 
     /// The file of revocations of a service, which no backup must undo.
     struct RevokedLogOptions: ParsableArguments {
@@ -47,6 +48,23 @@
             }
             if !isBegun { try await ServiceSetup.beginRevocations(in: engine) }
             return log
+        }
+
+        /// Takes out of the database what was revoked, as a start of the service does: the database may come from a backup.
+        /// A service that never ran has revoked nothing, unless there is a file.
+        ///
+        /// - Throws: ``ServerFailure``, and the errors of the engine.
+        func takeBack(from service: Service, _ place: StoreOptions, _ engine: any SQLEngine) async throws {
+            if try await !ServiceSetup.notesRevocations(in: engine) {
+                guard let path = try? path(place), FileIdentity(path: path) != nil else { return }
+            }
+            let log = try await open(of: service.id, place, engine, by: .another)
+            do throws(TresorError) {
+                try await log.read { (revocations) throws(TresorError) in try await service.apply(revocations) }
+            } catch {
+                let words = Opener.another.words(for: error)
+                throw ServerFailure(error, "cannot read the file of revocations: \(words)")
+            }
         }
 
         /// The command that opens the file. It says what helps when it cannot.

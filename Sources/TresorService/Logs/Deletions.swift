@@ -129,11 +129,24 @@
         /// - Throws: ``TresorError/noAccess`` for the operator, without whom nobody could be admitted.
         func account(_ request: DeleteAccountRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             guard caller.user != context.settings.operator else { throw .noAccess }
+            let server = context.server
             return try await context.revoke(for: caller, erasing: true) { (transaction, revoked) throws(TresorError) in
-                guard try transaction.run(Self.closing(caller.user))[0] == 1 else { throw .noAccess }
-                revoked.append(.account(caller.user))
+                revoked.append(try Self.close(caller.user, at: server, in: transaction))
                 return DoneAnswer()
             }
+        }
+
+        /// Closes an active account.
+        ///
+        /// - Returns: what is to be noted.
+        /// - Throws: ``TresorError/noAccess`` for another one.
+        static func close(
+            _ user: UserID, at server: Hash256, in transaction: any SQLTransaction
+        ) throws(TresorError) -> Revocation {
+            guard try transaction.run(closing(user))[0] == 1 else { throw .noAccess }
+            let search = SQL("SELECT handle FROM accounts WHERE account = $1", [.digest(user.digest)])
+            guard let row = try transaction.run(search).first else { throw .noAccess }
+            return .account(user, handle: try Revocation.hash(of: try Name(try row.bytes(0)), at: server))
         }
 
         /// The statements that close an account, and delete what is kept for it.

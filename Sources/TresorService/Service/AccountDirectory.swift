@@ -99,9 +99,8 @@
         package func close(_ user: UserID) async throws(TresorError) {
             guard user != context.settings.operator else { throw .noAccess }
             try await context.engine.write(erasing: true) {
-                [settings = context.settings] (transaction) throws(TresorError) in
-                guard try transaction.run(Deletions.closing(user))[0] == 1 else { throw .noAccess }
-                try settings.note([.account(user)])
+                [settings = context.settings, server = context.server] (transaction) throws(TresorError) in
+                try settings.note([try Deletions.close(user, at: server, in: transaction)])
             }
         }
 

@@ -10,6 +10,9 @@
         package let members: [CardChain]
         /// The others who have a card in the store. They wait for the operator as if they had asked.
         package let others: [CardChain]
+        /// The people of the store whose accounts the file of revocations closes, and others with the handles of those. They
+        /// get none.
+        package let closed: [CardChain]
         let tresors: [TresorID]
     }
 
@@ -63,9 +66,12 @@
                 }
             }
             let others = cards.values.filter { members[$0.user] == nil }
+            func isOpen(_ chain: CardChain) -> Bool { (try? context.closed.check(chain)) != nil }
+            let newcomers = try await newcomers(among: members.values.sorted { $0.user < $1.user })
             return ImportPlan(
-                members: try await newcomers(among: members.values.sorted { $0.user < $1.user }),
-                others: others.sorted { $0.user < $1.user }, tresors: tresors.sorted())
+                members: newcomers.filter(isOpen), others: others.filter(isOpen).sorted { $0.user < $1.user },
+                closed: (members.values + others).filter { !isOpen($0) }.sorted { $0.user < $1.user },
+                tresors: tresors.sorted())
         }
 
         /// - Throws: ``TresorError/unverified`` for two chains of which neither continues the other.

@@ -65,8 +65,9 @@
         /// While it looks and decides, it holds the row of the person: nobody else decides about them or changes it. A card
         /// that they offer in between waits for the next decision.
         ///
-        /// - Throws: ``TresorError/noAccess`` for a user who does not wait; ``TresorError/unverified`` for another card
-        ///   than the one that the operator was shown; ``TresorError/busy`` if it changes in between.
+        /// - Throws: ``TresorError/noAccess`` for a user who does not wait, and to admit one whose account is closed, or
+        ///   under the handle of such a person; ``TresorError/unverified`` for another card than the one that the operator
+        ///   was shown; ``TresorError/busy`` if it changes in between.
         func admit(_ request: AdmitRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
                 let user = SQLValue.digest(request.user.digest)
@@ -84,8 +85,11 @@
                 let waits = state == .complete || state == .asked && !request.isAdmitted
                 guard waits || state == .active && request.isAdmitted else { throw .noAccess }
                 let chain = try row.bytes(1)
-                guard try CardChain(chain, knowing: chain).newest.hash == request.card else { throw .unverified }
+                let waiting = try CardChain(chain, knowing: chain)
+                guard waiting.newest.hash == request.card else { throw .unverified }
                 guard waits else { return DoneAnswer() }
+                // Such a case may have come from an import, or with a backup.
+                if request.isAdmitted, (try? context.closed.check(waiting)) == nil { throw .noAccess }
                 // Whatever the row has by now, no other card is decided on than the one that was shown.
                 let shown = [user, .integer(Int64(state.rawValue)), .bytes(chain)]
                 let changed =

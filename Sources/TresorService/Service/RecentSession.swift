@@ -80,13 +80,13 @@
         /// Finds the recent session of a request of a person whose bucket has room for it.
         ///
         /// Nothing is taken from the bucket yet: the session may have ended, and one that has takes nothing from its person.
-        /// ``confirm(_:)`` takes it.
+        /// ``confirm(_:_:)`` takes it.
         ///
         /// - Parameter find: finds what makes the request likely to be answered. It is asked before the signature of the
         ///   request is verified.
-        /// - Returns: `nil` for another request: whatever is wrong, ``authenticate(_:)`` says it.
+        /// - Returns: `nil` for another request: whatever is wrong, ``authenticate(_:_:)`` says it.
         func recentSession<Promise>(
-            of call: ServiceCall, promising find: (UserID) -> Promise?
+            of call: ServiceCall, _ payment: Payment, promising find: (UserID) -> Promise?
         ) throws(TresorError) -> (session: RecentSession, promise: Promise)? {
             guard let authorization = try? read(call.authorization, call.audiences),
                 authorization.statement.kind == .identity
@@ -98,7 +98,7 @@
             let isSigned = try Self.holds { () throws(TresorError) in
                 try Ed25519.verify(authorization.signature, of: request.message, by: statement.key)
             }
-            guard isSigned, limits.look(.requests(statement.user.digest.bytes), rate) == nil else { return nil }
+            guard isSigned, payment.hasRoom(.requests(statement.user.digest.bytes), rate) else { return nil }
             let held = RecentSession(
                 statement: statement, session: session, signer: known.signer,
                 request: RequestKey(request, of: statement.user))
@@ -106,11 +106,8 @@
         }
 
         /// Notes that a recent session was open, and charges its person for the request.
-        ///
-        /// Requests that were judged at the same time may have emptied the bucket since. It was done nevertheless, so the
-        /// next one waits longer.
-        func confirm(_ recent: RecentSession) {
-            limits.charge(1, .requests(recent.user.digest.bytes), rate)
+        func confirm(_ recent: RecentSession, _ payment: Payment) {
+            payment.take(.requests(recent.user.digest.bytes), rate)
             statements.keep(
                 SignedStatement(recent.statement, recent.session, by: recent.signer, at: clock()), of: recent.user)
         }

@@ -15,17 +15,16 @@
 
         /// Reserves the handle of the caller's chain for them.
         ///
-        /// - Throws: ``TresorError/unverified`` for a handle of another user, and for another card of this user;
+        /// - Throws: ``TresorError/unverified`` for a handle of another user, also of one whose account is closed, and for
+        ///   another card of this user;
         ///   ``TresorError/noAccess`` for an invitation that is not good, and for somebody whose account was closed;
         ///   ``TresorError/unsupported`` for a log-in by password; ``TresorError/busy`` for too many open cases.
         func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
-            // A database from a backup may have no row that says so.
-            guard !context.closed.contains(caller.user) else { throw .noAccess }
             guard request.blinded.isEmpty else { throw .unsupported }
             let chain = try await context.readChain(request.chain, of: caller)
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
-            let desk = Desk(settings: context.settings, now: context.now)
+            let desk = Desk(settings: context.settings, closed: context.closed, now: context.now)
             return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
                 let state = try desk.register(chain, invitation, in: transaction, &revoked)
                 return RegisterAnswer(state: state, evaluated: [])
@@ -36,14 +35,15 @@
         /// admitted.
         ///
         /// - Throws: ``TresorError/altered`` for a statement of somebody else; ``TresorError/unsupported`` for a log-in
-        ///   by password; ``TresorError/failed(_:)`` for another statement than the one that finished.
+        ///   by password; ``TresorError/failed(_:)`` for another statement than the one that finished; the errors of
+        ///   ``ClosedAccounts/check(_:)``.
         func finish(_ request: FinishRequest, by caller: Caller) async throws(TresorError) -> FinishAnswer {
             guard request.record.isEmpty else { throw .unsupported }
             let statement = request.statement
             guard statement.server == context.server, statement.user == caller.user, statement.revision == 1 else {
                 throw .altered
             }
-            let desk = Desk(settings: context.settings, now: context.now)
+            let desk = Desk(settings: context.settings, closed: context.closed, now: context.now)
             return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
                 FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction, &revoked))
             }
@@ -96,6 +96,7 @@
     /// The steps of a registration inside a transaction.
     private struct Desk: Sendable {
         let settings: ServiceSettings
+        let closed: ClosedAccounts
         let now: UInt64
 
         private struct Case {
@@ -111,6 +112,8 @@
             _ chain: CardChain, _ invitation: Hash256?, in transaction: any SQLTransaction,
             _ revoked: inout [Revocation]
         ) throws(TresorError) -> AccountState {
+            // A database from a backup may have no row that says so.
+            try closed.check(chain)
             try Self.dropLapsed(at: now, in: transaction)
             if let present = try find(chain.user, in: transaction) {
                 return try resume(present, chain, invitation, in: transaction, &revoked)
@@ -162,7 +165,9 @@
             _ revoked: inout [Revocation]
         ) throws(TresorError) -> AccountState {
             guard let present = try find(user, in: transaction) else { throw .noAccess }
-            try request.statement.verify(by: try CardChain(present.chain, knowing: present.chain))
+            let chain = try CardChain(present.chain, knowing: present.chain)
+            try closed.check(chain)
+            try request.statement.verify(by: chain)
             guard present.state == .asked else {
                 guard present.statement == request.statement.bytes else { throw .failed(.other) }
                 return present.state

@@ -17,8 +17,8 @@
         case withdrawal(Hash256)
         /// The sessions of the eras before this one are ended.
         case sessions(UserID, until: Era)
-        /// The account is deleted.
-        case account(UserID)
+        /// The account is closed. Nobody else gets its handle, of which this is the hash.
+        case account(UserID, handle: Hash256)
 
         /// The size of every record in bytes: a kind, a subject, a number and an object.
         package static let byteCount = 1 + Hash256.byteCount + 8 + Hash256.byteCount
@@ -30,7 +30,7 @@
             case .card(let user, let generation, let card): Self.record(2, user.digest, UInt64(generation), card)
             case .invitation(let hash): Self.record(3, hash, 0, .zero)
             case .sessions(let user, let era): Self.record(4, user.digest, 0, Self.object(era))
-            case .account(let user): Self.record(5, user.digest, 0, .zero)
+            case .account(let user, let handle): Self.record(5, user.digest, 0, handle)
             case .withdrawal(let hash): Self.record(6, hash, 0, .zero)
             }
         }
@@ -46,6 +46,14 @@
 
         private static func object(_ era: Era) -> Hash256 {
             Hash256(era.bytes + [UInt8](repeating: 0, count: Hash256.byteCount - Era.byteCount)) ?? .zero
+        }
+
+        /// The hash by which the file names a handle. It depends on the service, as the checks of the file do.
+        package static func hash(of handle: Name, at server: Hash256) throws(TresorError) -> Hash256 {
+            let (key, bytes) = (server.bytes, handle.bytes)
+            var hash = try BLAKE2b(outputCount: Hash256.byteCount, key: key.span)
+            try hash.update(bytes.span)
+            return Hash256(try hash.finalize()) ?? .zero
         }
 
         /// Reads a record.
@@ -67,7 +75,7 @@
             case 4:
                 guard let era = Era(Array(object.bytes.prefix(Era.byteCount))) else { throw .altered }
                 self = .sessions(UserID(subject), until: era)
-            case 5: self = .account(UserID(subject))
+            case 5: self = .account(UserID(subject), handle: object)
             case 6: self = .withdrawal(subject)
             default: throw .altered
             }
@@ -105,7 +113,7 @@
                         """, [.digest(hash)]),
                 ]
             case .sessions(let user, let era): [Account.beginning(era, of: user)]
-            case .account(let user): Deletions.closing(user, from: .asked)
+            case .account(let user, _): Deletions.closing(user, from: .asked)
             }
         }
     }

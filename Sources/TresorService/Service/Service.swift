@@ -174,7 +174,7 @@
             var isTried = false
             if call.operation == .append {
                 do throws(TresorError) {
-                    switch try await appendAtOnce(call) {
+                    switch try await appendAtOnce(call, payment) {
                     case true?: return ServiceReply(OutcomeAnswer(.done))
                     case let tried: isTried = tried != nil
                     }
@@ -210,12 +210,14 @@
         /// - Returns: `false` if it did not hold, and `nil` if it was not likely: nothing was written, and the request is
         ///   judged in order.
         /// - Throws: the errors of the engine.
-        private func appendAtOnce(_ call: ServiceCall) async throws(TresorError) -> Bool? {
+        private func appendAtOnce(_ call: ServiceCall, _ payment: Payment) async throws(TresorError) -> Bool? {
             let appending = Appending(context: context)
-            let found = try authentication.recentSession(of: call) { appending.expected(call.body, by: $0) }
+            let found = try authentication.recentSession(of: call, payment) {
+                appending.expected(call.body, by: $0)
+            }
             guard let (recent, request) = found else { return nil }
             guard try await appending.append(request, in: recent) else { return false }
-            authentication.confirm(recent)
+            authentication.confirm(recent, payment)
             return true
         }
 

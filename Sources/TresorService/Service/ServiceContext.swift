@@ -30,7 +30,7 @@
             usage = UsageCache(engine: engine)
             sweeps = SweepRequests()
             spent = SpentRequests(start: settings.clock())
-            closed = ClosedAccounts()
+            closed = ClosedAccounts(at: server)
         }
 
         /// The time in seconds since 1970.

@@ -88,6 +88,56 @@
             }
         }
 
+        /// A second machine gets the identity: when both have ended, neither has the code any more.
+        @Test func A39_A161_neitherMachineKeepsTheCode() async throws {
+            try stage.add("anna")
+            let (giving, receiving) = (try Terminal(), try Terminal())
+            let password = ["--password-file", stage.scratch["anna.password"]]
+            var running = [
+                try start(["--home", stage.scratch["homes/anna"]] + password + ["device", "add"], at: giving)
+            ]
+            do {
+                try giving.wait(for: "ten minutes: ")
+                while !giving.transcript.contains(/ten minutes: [0-9a-z-]{19}\s/) {
+                    try #require(giving.attend(milliseconds: 60_000))
+                }
+                let shown = try #require(giving.transcript.firstMatch(of: /ten minutes: ([0-9a-z-]{19})/))
+                var secrets = Secrets(of: "anna")
+                try secrets.add(code: Array(shown.1.utf8))
+                let words = ["--argon2id", "64,3", "--new-password-file", stage.scratch["new.password"]]
+                running.append(
+                    try start(
+                        ["--home", stage.scratch["homes/desk"], "recover", "--from-device"] + words, at: receiving))
+                try receiving.wait(for: "the other machine shows: ")
+                receiving.type(String(shown.1) + "\n")
+                for terminal in [giving, receiving] {
+                    try terminal.wait(for: "type yes: ")
+                    terminal.type("yes\n")
+                }
+                for terminal in [giving, receiving] {
+                    try running[0].waitUntilItStops()
+                    let memory = try ProcessMemory(of: running[0].id)
+                    #expect(!memory.hits(of: Array(stage.scratch.path.utf8)).isEmpty, "the search finds what is public")
+                    for (name, secret) in secrets.keys.merging(secrets.texts, uniquingKeysWith: { first, _ in first }) {
+                        #expect(memory.hits(of: secret).map(\.description) == [], "\(name)")
+                    }
+                    kill(running[0].id, SIGCONT)
+                    #expect(try running.removeFirst().end(terminal: terminal) == 0)
+                }
+            } catch {
+                for child in running { child.kill() }
+                throw error
+            }
+        }
+
+        /// Begins a command at a terminal, which stops where it would end.
+        private func start(_ arguments: [String], at terminal: Terminal) throws -> RunningProgram {
+            var program = stage.program
+            program.terminal = terminal
+            program.environment["LD_PRELOAD"] = library
+            return try program.start(arguments, output: "/dev/null", error: "/dev/null")
+        }
+
         @Test func A39_A40_noCommandLeavesASecretBehind() async throws {
             var secrets = Secrets(of: "anna")
             secrets.add(text: Array("PASSWORD-0815-anna".utf8), as: "the password")

@@ -24,6 +24,13 @@
 
         mutating func add(text: [UInt8], as name: String) { texts[name] = text }
 
+        /// The code of a machine that gives an identity, as it is shown and as it is.
+        mutating func add(code text: [UInt8]) throws {
+            texts["the code"] = text
+            let code = try DeviceCode(typed: SecretBytes(copying: text.span))
+            keys["the code's bytes"] = code.bytes.span.publicBytes
+        }
+
         /// The words of a kit, and what is made from them.
         mutating func add(kitIn text: [UInt8], as name: String) throws {
             let words = text.split { $0 == 0x20 || $0 == 0x0a }

@@ -13,6 +13,8 @@ struct Intruder {
 
     /// At which operation, and with which signal, the program is stopped.
     var stop: (operation: Int, signal: Int32)?
+    /// A file without which it is not stopped; with it, at what makes writes durable alone.
+    var marker: URL?
     /// A file to which one letter is added for each operation: `s` for what makes writes durable, `r` for what gives,
     /// changes or takes a name, `w` for a write, `f` for the rest.
     var trace: URL?
@@ -41,6 +43,8 @@ struct Intruder {
             syscall(SYS_write, file, &letter, 1);
             syscall(SYS_close, file);
           }
+          const char *marker = getenv("STOP_MARKER");
+          if (marker && (letter != 's' || access(marker, F_OK) != 0)) return;
           if (at && number && __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST) == atol(at)) kill(getpid(), atoi(number));
         }
         #define COUNTED(letter, type, name, parameters, arguments) \\
@@ -131,6 +135,7 @@ struct Intruder {
             variables["STOP_SIGNAL"] = String(stop.signal)
         }
         variables["STOP_TRACE"] = trace?.path
+        variables["STOP_MARKER"] = marker?.path
         return variables
     }
 

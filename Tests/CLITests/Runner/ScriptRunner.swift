@@ -125,6 +125,14 @@ final class ScriptRunner {
                 meanwhile = { _ = try companion.end() }
                 break
             }
+            if operands == ["interrupt"] {
+                guard try Intruder.library() != nil else { throw ScriptFailure("there is no C compiler for interrupt") }
+                // What the program makes durable after the answer is where the signal comes.
+                let marker = work.appendingPathComponent("marker-\(UUID())")
+                (intruder.stop, intruder.marker) = ((1, SIGINT), marker)
+                meanwhile = { try Data().write(to: marker) }
+                break
+            }
             guard operands.count > 1 else { throw ScriptFailure("meanwhile takes a person and words") }
             meanwhile = somebodyElse(operands[0], Array(operands.dropFirst()))
         case "beside":
@@ -181,7 +189,7 @@ final class ScriptRunner {
             arguments: arguments, environment: environment, directory: work.path,
             standardInput: standardInput ?? "/dev/null", terminal: terminal, isOnScreen: isOnScreen)
         (standardInput, dialogue, isOnScreen) = (nil, nil, false)
-        (intruder.stop, intruder.trace) = (nil, nil)
+        (intruder.stop, intruder.marker, intruder.trace) = (nil, nil, nil)
         let result = try child.run(program: program)
         last = result
         try checkObjects(of: result, arguments)

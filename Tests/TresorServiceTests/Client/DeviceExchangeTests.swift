@@ -10,7 +10,7 @@
     @testable import TresorService
 
     /// A second machine by a typed code, at a service (SPEC §8.6).
-    @Suite struct ServiceDeviceExchangeTests {
+    @Suite(.overEveryEngine) struct ServiceDeviceExchangeTests {
         private func arrive(_ stage: ServiceStage, _ handover: DeviceHandover, _ home: MemoryHome) async throws
             -> DeviceArrival
         {
@@ -39,6 +39,30 @@
             #expect(try await session.allTresors().count == 1)
             #expect(try await anna.allTresors().count == 1)
             #expect(try home.read(.knownServices) == anna.client.home.read(.knownServices))
+        }
+
+        /// The reply to the offer is lost, and the service is away for a while.
+        @Test func anOfferWhoseReplyIsLostStandsAtTheService() async throws {
+            let stage = ServiceStage(try await Bench())
+            let anna = try await stage.person("anna")
+            let handover = try await DeviceHandover.open(anna)
+            let process = stage.process { number in
+                switch number {
+                case 1: .losingAnswer
+                case 2..<7: .unreachable
+                case 7..<12: refused(503, .store(.other))
+                default: nil
+                }
+            }
+            let client = Client(home: MemoryHome(), store: process.store, clock: stage.bench.clock.read)
+            var wait = DeviceWait()
+            wait.pause = { _ in }
+            let code = try DeviceCode(typed: handover.code)
+            let arrival = try await DeviceArrival.begin(client, code: code, waiting: wait)
+            #expect(process.transport.sent.count > 12)
+            let offer = try await handover.offer()
+            #expect(offer.number == arrival.number)
+            await handover.close()
         }
 
         @Test func A161_anotherMachineOfThePersonEndsAnExchangeWithoutAReceipt() async throws {

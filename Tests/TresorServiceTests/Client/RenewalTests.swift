@@ -130,6 +130,9 @@
             #expect(try !recovered.session.unlocking.isKitCopyDue())
             try recovered.session.unlocking.awaitKitCopy()
             #expect(try recovered.session.unlocking.isKitCopyDue())
+            // It takes it once: from then on, a later kit may have deleted it.
+            try await recovered.session.unlocking.restoreKitCopy()
+            #expect(try !recovered.session.unlocking.isKitCopyDue())
         }
 
         /// A home may use several stores. New keys do not wait for another one.

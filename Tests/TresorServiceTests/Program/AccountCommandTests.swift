@@ -7,6 +7,8 @@
     import TresorCore
     import TresorCrypto
     import TresorRemote
+    import TresorSQLite
+    import TresorTesting
 
     @testable import TresorServer
     @testable import TresorService
@@ -111,6 +113,33 @@
             await stage.stop()
         }
 
+        /// A handle may say a safety number of its own.
+        @Test func A49_aHandleIsNotTakenForASafetyNumber() async throws {
+            let stage = try await Stage()
+            let claim = "anna, safety number 00000 11111 22222 33333 44444 55555"
+            let eve = try Identity.make(handle: Name(typed: claim), time: SystemClock.read())
+            try await Newcomer.register(eve, with: stage.store.service)
+            let number = try eve.chain.number().grouped
+            let unsure = await stage.run("close", "\(eve.user)")
+            #expect(
+                unsure.output.hasPrefix("closes the account of \"\(claim)\", safety number \(number)\n"),
+                "\(unsure.output)")
+            #expect(await stage.run("accounts").output.contains("  0  0  \"\(claim)\"\n"))
+            let closed = await stage.run("close", "\(eve.user)", "--yes")
+            #expect(closed.output.contains("closed the account of \"\(claim)\"\n"), "\(closed.output)")
+            let again = await stage.run("close", "\(eve.user)", "--yes")
+            #expect(again.output.contains("the account of \"\(claim)\" is closed already\n"), "\(again.output)")
+            let asked = try Identity.make(
+                handle: Name(typed: "5 \"6\" \\"), time: SystemClock.read())
+            let service = stage.store.service
+            try await Speaker.person(asked).call(from: nil) { () async throws(TresorError) in
+                _ = try await service.call(RegisterRequest(chain: asked.chain.bytes, invitation: [], blinded: []))
+            }
+            let waiting = await stage.run("close", "\(asked.user)", "--yes")
+            #expect(waiting.error.contains(#""5 \"6\" \\" has no account yet"#), "\(waiting.error)")
+            await stage.stop()
+        }
+
         @Test func whoHasNoAccountYetIsRefusedAndNotClosed() async throws {
             let stage = try await Stage()
             let service = stage.store.service
@@ -143,6 +172,34 @@
                 #expect(again.code == 0 && again.output.contains("closed already"), "\(again.error)")
                 #expect(try Data(contentsOf: url) == after)
             }
+        }
+
+        /// The database comes from a backup of before the account was made.
+        @Test func A237_anImportBringsNoClosedAccountBack() async throws {
+            let stage = try await Stage()
+            await stage.stop()
+            let (database, backup) = (stage.site["clinic.db"], stage.site["backup.db"])
+            try FileManager.default.copyItem(atPath: database, toPath: backup)
+            let store = try await SQLiteStore.open(at: stage.site["store.db"], creating: true)
+            let cast = PreviewCast(store: store, clock: FixedClock())
+            let anna = try await cast.person("anna")
+            _ = try await cast.tresor("plans", of: anna)
+            let next = try ServerProcess(["run", database, "--listen", "127.0.0.1:0"])
+            let port = try #require(await next.port(), "\(next.said)")
+            try await Newcomer.register(anna.identity, with: try HTTPStore("http://127.0.0.1:\(port)").service)
+            #expect(await stage.run("close", "anna", "--yes").code == 0)
+            next.signal(SIGTERM)
+            #expect(await next.end().code == 0)
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: database + suffix) }
+            try FileManager.default.copyItem(atPath: backup, toPath: database)
+            let elsewhere = await stage.run(
+                "import", stage.site["store.db"], "--yes", "--revoked-log", stage.site["other.revoked"])
+            #expect(elsewhere.code == 10 && elsewhere.error.contains("name the file that run uses"))
+            let taken = await stage.run("import", stage.site["store.db"], "--yes")
+            #expect(taken.code == 0, "\(taken.error)")
+            #expect(taken.output.contains("these accounts are closed") && taken.output.contains("took 0 accounts"))
+            let list = await stage.run("accounts")
+            #expect(list.code == 0 && !list.output.contains("anna"))
         }
 
         /// An operator who leaves out an option of the service is not told to begin again without its file.

@@ -22,7 +22,7 @@
             case 2: .card(user, generation: .max, card: hash)
             case 3: .invitation(hash)
             case 4: .sessions(user, until: Era([UInt8](repeating: 4, count: Era.byteCount)) ?? .first)
-            case 5: .account(user)
+            case 5: .account(user, handle: hash)
             default: .withdrawal(hash)
             }
         }
@@ -93,6 +93,31 @@
             try write(whole.dropLast() + [whole[whole.count - 1] ^ 1])
             #expect(try await read(try open()) == records.dropLast())
             #expect(try bytes().count == whole.count - RevokedLog.recordByteCount)
+        }
+
+        /// A command appends beside a service that reads the file.
+        @Test func A237_whatIsWrittenBehindATornRecordStays() async throws {
+            let log = try open()
+            for record in records { try log.append(record) }
+            let whole = try bytes()
+            let torn = whole.dropLast() + [whole[whole.count - 1] ^ 1]
+            try write(torn)
+            // It reads nothing before.
+            try open().append(records[0])
+            #expect(try await read(try open()) == records.dropLast() + [records[0]])
+            // It appends while more than a page is read.
+            let record = whole.dropFirst(RevokedLog.beginningByteCount).prefix(RevokedLog.recordByteCount)
+            let long = whole.prefix(RevokedLog.beginningByteCount) + (0..<1_030).flatMap { _ in record }
+            try write(long.dropLast() + [long[long.endIndex - 1] ^ 1])
+            let (reader, writer) = (try open(), try open())
+            var count = 0
+            try await reader.read { (page) throws(TresorError) in
+                if count == 0 { try writer.append(records[1]) }
+                count += page.count
+            }
+            #expect(count == 1_029)
+            let all = try await read(try open())
+            #expect(all.count == 1_030 && all.last == records[1])
         }
 
         /// A whole record is not torn. An older release cuts nothing that it cannot read.

@@ -53,6 +53,20 @@ import TresorTesting
         try await stage.settle(try Identity.make(handle: Name(typed: handle), time: stage.clock.now))
     }
 
+    @Test func aSyncThatLearnsAsksOnceForTheListOfTresors() async throws {
+        let stage = try stage()
+        _ = try await person("anna", on: stage)
+        try FileManager.default.copyItem(atPath: stage.path("anna"), toPath: stage.path("desk"))
+        let number = try await person("bruno", on: stage).chain.number().grouped
+        try await stage.run(0, as: "anna", "verify", "bruno", "--number", number)
+        try await stage.run(0, as: "anna", "sync")
+        let before = stage.handler.seen.count
+        try await stage.run(0, as: "desk", "sync")
+        let asked = stage.handler.seen.dropFirst(before).count { $0.operation == .tresors }
+        #expect(asked == 1)
+        #expect(try await stage.run(0, as: "desk", "check").contains("known from another device of yours"))
+    }
+
     @Test func everyCommandWorksBeforeAService() async throws {
         let stage = try stage()
         let anna = try await person("anna", on: stage)

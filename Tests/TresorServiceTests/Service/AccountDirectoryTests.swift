@@ -52,7 +52,8 @@
             try await house.owner.tresor(house.tresor).perform(.rotate)
             let before = try await house.bench.rows()
             try await service.directory.close(owner.user)
-            #expect(noted.list == [.account(owner.user)])
+            let handle = try Revocation.hash(of: owner.identity.handle, at: service.id)
+            #expect(noted.list == [.account(owner.user, handle: handle)])
             // Logs, wraps, access, states, blobs and invitations are as before.
             let after = try await house.bench.rows()
             for table in [0, 1, 2, 3, 4, 6, 9, 10, 11, 12, 13] { #expect(after[table] == before[table]) }
@@ -165,6 +166,39 @@
             #expect(try await service.directory.person(anna.user) == nil)
             let bert = try noting.bench.stranger("bert").at(service)
             #expect(try await bert.ask(bert.registration()).state == .asked)
+        }
+
+        /// Somebody else's case was under the handle, and lapsed before the closed account was made.
+        @Test(arguments: [Registration.open, .closed])
+        func A237_theHandleOfAClosedAccountStaysTaken(registration: Registration) async throws {
+            let noting = try await NotingBench(registration)
+            let admin = try noting.bench.admin.at(noting.service)
+            func admission(_ person: Signer, _ isAdmitted: Bool = true) -> AdmitRequest {
+                AdmitRequest(user: person.user, card: person.identity.chain.newest.hash, isAdmitted: isAdmitted)
+            }
+            let rival = try noting.bench.stranger("anna").at(noting.service)
+            _ = try await rival.ask(rival.registration())
+            if registration == .closed { _ = try await rival.ask(rival.finishing()) }
+            let backup = try await Backup(of: noting.bench)
+            _ = try await noting.bench.engine.write([
+                SQL("DELETE FROM accounts WHERE account = $1", [.digest(rival.user.digest)])
+            ])
+            let anna = try noting.bench.stranger("anna").at(noting.service)
+            _ = try await anna.ask(anna.registration())
+            _ = try await anna.ask(anna.finishing())
+            if registration == .closed { _ = try await admin.ask(admission(anna)) }
+            _ = try await anna.ask(DeleteAccountRequest())
+            let service = try await noting.restart(from: backup)
+            if registration == .closed {
+                #expect(try await admin.at(service).reply(admission(rival)) == .forbidden)
+            } else {
+                #expect(try await rival.at(service).reply(rival.finishing()) == .refused(.unverified))
+            }
+            #expect(try await rival.at(service).reply(rival.registration()) == .refused(.unverified))
+            #expect(try await admin.at(service).reply(admission(rival, false)).status == 200)
+            let other = try noting.bench.stranger("anna").at(service)
+            #expect(try await other.reply(other.registration()) == .refused(.unverified))
+            #expect(try await anna.at(service).reply(anna.registration()) == .forbidden)
         }
 
         /// A backup may have the account as it was before it was active.

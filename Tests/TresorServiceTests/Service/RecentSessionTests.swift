@@ -125,6 +125,49 @@
             #expect(try await anna.at(service).ask(third).outcome == .done)
         }
 
+        /// The second look of an append takes nothing more from the limit of the person.
+        @Test func anAppendThatIsJudgedTwicePaysOnce() async throws {
+            let bench = try await Bench(quotas: { $0.requestsPerSecond = 1 })
+            let engine = FailingEngine(bench.engine)
+            let service = try Service(engine: engine, settings: bench.settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna").at(service)
+            var last = try anna.founding()
+            #expect(try await anna.ask(last).outcome == .done)
+            for _ in 0..<8 {
+                last = try last.next(by: anna)
+                engine.fail(.store(.damaged), count: 1)
+                #expect(try await anna.ask(last).outcome == .done)
+            }
+            #expect(try await anna.reply(AccountRequest()).status == 200)
+            #expect(try await anna.reply(AccountRequest()).status == 429)
+        }
+
+        /// Other requests of the person empty the bucket while an append meets damage.
+        @Test func theDamageOfAnAppendDoesNotHideBehindALimit() async throws {
+            let bench = try await Bench(quotas: { $0.requestsPerSecond = 1 })
+            let failing = FailingEngine(bench.engine)
+            let engine = MeddlingEngine(failing)
+            let service = try Service(engine: engine, settings: bench.settings)
+            defer { service.shutDown() }
+            let anna = try await bench.person("anna").at(service)
+            let founding = try anna.founding()
+            #expect(try await anna.ask(founding).outcome == .done)
+            let emptying = try (0..<9).map { _ in try anna.call(AccountRequest()) }
+            let statuses = Mutex<[Int]>([])
+            engine.beforeNextWrite {
+                for call in emptying {
+                    let status = await service.answer(call).status
+                    statuses.withLock { $0.append(status) }
+                }
+                failing.fail(.store(.damaged))
+            }
+            let reply = try await anna.reply(try founding.next(by: anna))
+            #expect(statuses.withLock { $0 } == Array(repeating: 200, count: 9))
+            #expect(reply.status == 503 && reply.cause == .damaged)
+            #expect(await !service.isHealthy())
+        }
+
         /// An id serves one request, and one that comes again gets its answer again.
         @Test func A129_anIdServesOneAppend() async throws {
             let bench = try await Bench()

@@ -52,6 +52,45 @@
             #expect(try await founding.ask(AccountRequest()).state == .active)
         }
 
+        /// The backup has no rows of the people who were closed, and the store has their cards.
+        @Test func A237_aClosedAccountIsNeitherImportedNorAdmitted() async throws {
+            let noting = try await NotingBench()
+            let backup = try await Backup(of: noting.bench)
+            let cast = PreviewCast(store: embedded, clock: noting.bench.clock)
+            let (anna, house) = (try await cast.person("anna"), try await cast.person("house"))
+            try cast.introduce(anna, house)
+            _ = try await cast.tresor("plans", of: anna, readers: [house])
+            let ghost = try await cast.person("ghost")
+            for session in [anna, ghost] {
+                let person = try noting.bench.signer(session.identity).at(noting.service)
+                _ = try await person.ask(person.registration())
+                _ = try await person.ask(person.finishing())
+                try await noting.service.directory.close(session.user)
+            }
+            let service = try await noting.restart(from: backup)
+            let plan = try await service.planImport(of: embedded)
+            #expect(plan.members.map(\.user) == [house.user] && plan.others.isEmpty)
+            #expect(plan.closed.map(\.user) == [anna.user, ghost.user].sorted())
+            let report = try await service.importStore(embedded, by: plan)
+            #expect(report.accounts == 1 && report.waiting == 0 && report.tresors == 1)
+            for session in [anna, ghost] {
+                #expect(try await service.directory.person(session.user) == nil)
+            }
+            // Somebody who waits all the same is refused, and not admitted.
+            _ = try await noting.bench.engine.write([
+                Account.insertion(of: anna.chain, .complete, invitation: nil, at: noting.bench.clock.now)
+            ])
+            let admin = try noting.bench.admin.at(service)
+            func decide(_ isAdmitted: Bool) async throws -> ServiceReply {
+                try await admin.reply(
+                    AdmitRequest(user: anna.user, card: anna.chain.newest.hash, isAdmitted: isAdmitted))
+            }
+            #expect(try await decide(true) == .forbidden)
+            #expect(try await service.directory.person(anna.user)?.state == .complete)
+            #expect(try await decide(false).status == 200)
+            #expect(try await service.directory.person(anna.user) == nil)
+        }
+
         @Test func A242_aStrangerUnderTheHandleGivesWay() async throws {
             let bench = try await Bench(.closed)
             let squatter = try bench.stranger("anna")

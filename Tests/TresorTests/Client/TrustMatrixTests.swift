@@ -86,10 +86,15 @@ import TresorStore
         #expect(try await reader.files.open(file).content == Array("x".utf8))
         try reader.client.people.pinBlocking(identity("house").chain, replacing: true)
         #expect(await failure { _ = try await reader.files.open(file) } == .unverified)
-        // A chain that does not extend a replaced pin is still forked.
+        // A chain that does not extend a pin is forked, and a pin that was replaced binds nothing.
         let (other, _) = try house.identity.renewCard(time: 5)
         try reader.client.people.pinBlocking(other.chain, replacing: true)
         #expect(error { try reader.client.people.pinBlocking(house.identity.chain, replacing: true) } == .forked)
+        try reader.client.people.giveUpBlocking(house.identity.user)
+        #expect(try reader.client.people.trustBlocking(in: house.identity.chain) == .unverified)
+        #expect(try await reader.people.person(house.identity.user).chain == house.identity.chain)
+        try reader.client.people.pinBlocking(house.identity.chain, replacing: true)
+        #expect(try reader.client.people.trustBlocking(in: house.identity.chain) == .verified)
     }
 
     @Test func A204_aRemovedMemberWithNewKeysIsNoFork() async throws {

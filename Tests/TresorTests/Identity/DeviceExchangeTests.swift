@@ -211,11 +211,14 @@ import TresorCrypto
 
     @Test func aKilledInstallationIsClearedByTheNextCommand() async throws {
         let handover = try await scene.open()
-        let arrival = try await scene.arrive(handover)
-        try await handover.answer(try await handover.offer())
-        let received = try await arrival.answer()
-        let secret = try password("new machine")
-        let session = try await arrival.install(received, newPassword: secret, cost: .floor)
+        let session: Session
+        do {
+            let arrival = try await scene.arrive(handover)
+            try await handover.answer(try await handover.offer())
+            let received = try await arrival.answer()
+            let secret = try password("new machine")
+            session = try await arrival.install(received, newPassword: secret, cost: .floor)
+        }
         // Nobody acknowledges.
         try await session.client.cleanup.finish()
         #expect(try await scene.mailbox(handover) == nil)

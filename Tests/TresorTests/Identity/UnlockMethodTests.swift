@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 import TresorCrypto
 import TresorStore
@@ -215,6 +216,30 @@ import TresorStore
         #expect(recovered.session.user == anna.user)
         // A later kit may have deleted the copy from this store.
         #expect(try await evil.truth.kitCopy(locator: locator) == nil)
+    }
+
+    /// Nothing of a recovery stays that found no room for the identity.
+    @Test func aRecoveryThatFailsTakesItsNoteBack() async throws {
+        let kit = try await anna.unlocking.makeKit()
+        let locator = try kit.locator()
+        let copy = try IdentityFile(try #require(await evil.truth.kitCopy(locator: locator)))
+        let home = MemoryHome()
+        let secret = try password("new")
+        let notes = Mutex(0)
+        let recovery = world.client(home).recovery
+        func recover() async throws {
+            _ = try await recovery.recover(kit: kit, from: copy, newPassword: secret, cost: .floor) {
+                notes.withLock { $0 += 1 }
+                return { notes.withLock { $0 -= 1 } }
+            }
+        }
+        home.fill(after: 0)
+        #expect(await failure { try await recover() } == .failed(.full))
+        #expect(home.contents.isEmpty)
+        #expect(notes.withLock { $0 } == 0)
+        home.fill(after: nil)
+        try await recover()
+        #expect(notes.withLock { $0 } == 1)
     }
 
     @Test func A12_A38_anEarlierSeedIsHeldToBothKeysOfItsCard() throws {

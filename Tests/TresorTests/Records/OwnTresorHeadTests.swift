@@ -126,7 +126,7 @@ import TresorStore
         let newest = try renewed.client.home.read(.identity)
         try deskHome.replace(.identity, with: #require(newest))
         let restored = world.session(of: renewed, home: deskHome)
-        // What former keys said counts no more, before any exchange.
+        // The word of former keys counts no more, before any exchange.
         #expect(try await restored.people.trust(in: mallory.chain) == .unverified)
         // An act about somebody else leaves it for the exchange to say that it ended.
         try restored.client.people.pinBlocking(identity("cuddy").chain)
@@ -187,6 +187,30 @@ import TresorStore
         #expect(try stopped.occasion(of: house.user) == .known)
         _ = try await renewed.renewal.finishInEachTresor()
         #expect(try renewed.occasion(of: house.user) == .known)
+    }
+
+    /// The pins of a home are damaged: the person makes new keys nevertheless.
+    @Test func pinsThatDoNotReadHoldUpNoRenewal() async throws {
+        try anna.client.home.replace(.pins, with: [1, 2, 3])
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        _ = try await renewed.renewal.finishInEachTresor()
+        #expect(try await evil.truth.card(of: anna.user) == renewed.identity.chain.bytes)
+    }
+
+    /// A tresor that is gone has no head that anybody demands.
+    @Test func whoeverDeletesATresorTakesItsHeadAway() async throws {
+        try await note("one", by: anna)
+        try await anna.exchange()
+        let own = try #require(try await anna.ownTresors().first)
+        let name = try Name(text: "tresor/head/\(plans)")
+        #expect(try await anna.records(in: own.tresor).view().table.shown(of: name) != nil)
+        let deletion = Deletion(session: anna)
+        try await deletion.perform(try await deletion.plan(plans))
+        try await OwnTresorSync.forget(plans, anna)
+        for device in [anna, desk] { try await device.exchange() }
+        for device in [anna, desk] {
+            #expect(try await device.records(in: own.tresor).view().table.shown(of: name) == nil)
+        }
     }
 
     @Test func aTresorThatIsNotListedKeepsItsToldHead() throws {

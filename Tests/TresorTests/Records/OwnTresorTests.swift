@@ -8,7 +8,7 @@ import TresorStore
 @testable import TresorCore
 @testable import TresorRecords
 
-/// What one device of a person knows, on their other devices (SPEC §19.8).
+/// The people whom one device of a person knows, on their other devices (SPEC §19.8).
 @Suite struct OwnTresorTests {
     let evil = EvilStore(MemoryStore())
     let world: World
@@ -55,7 +55,7 @@ import TresorStore
         #expect(try await commitCount(anna) == 2)
         for device in [anna, desk, anna, desk] { try await device.exchange() }
         #expect(try await commitCount(anna) == 2)
-        // What this device compares itself is no news to the others.
+        // An own comparison of the same is no news to the others.
         try verify(house, on: desk)
         try await desk.exchange()
         #expect(try await commitCount(anna) == 2)
@@ -155,6 +155,30 @@ import TresorStore
         }
         let after = try await anna.ownTresors().map(\.entryCount)
         #expect(after == [before[0] + 2, before[1]])
+    }
+
+    /// A225, as far as it is bounded: the store hides the own tresor from one device for ever. That device trusts nobody
+    /// more, and the others learn from it.
+    @Test func A225_anOwnTresorThatIsHiddenForEverOnlyDelays() async throws {
+        let (blind, bob) = (EvilStore(evil.truth), try identity("bob"))
+        let desk = try world.device(of: anna, seeing: blind)
+        try verify(house, on: anna)
+        try await anna.exchange()
+        let first = try #require(try await anna.ownTresors().first)
+        let genesis = try #require(try await log(first.tresor, in: evil.truth).first)
+        blind.show { $0.first == genesis ? [] : $0 }
+        try desk.client.people.pinBlocking(bob.chain)
+        for _ in 0..<3 {
+            try await desk.exchange()
+            try await anna.exchange()
+            #expect(try desk.occasion(of: house.user) == nil)
+            #expect(try await desk.people.trust(in: house.identity.chain) == .unverified)
+            #expect(try anna.occasion(of: bob.user) == .known)
+        }
+        #expect(try await anna.ownTresors().count == 2)
+        blind.behave()
+        try await desk.exchange()
+        #expect(try desk.occasion(of: house.user) == .known)
     }
 
     @Test func aWithheldOwnTresorIsAFork() async throws {

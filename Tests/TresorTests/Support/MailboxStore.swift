@@ -6,11 +6,22 @@ import Synchronization
 @testable import TresorCore
 @testable import TresorCrypto
 
-/// A store that cannot be reached for some looks into a mailbox, and in which somebody else is faster.
+/// A store that cannot be reached for some looks into a mailbox and some changes of it, and in which somebody else is
+/// faster.
 final class MailboxStore: FrontStore, ReplacingStore {
     let truth: any Store
+    /// The fate of a change.
+    enum Fate: Sendable {
+        /// It is made, and its reply is lost.
+        case lost
+        /// It is not made.
+        case refused
+    }
+
     private let failures = Mutex(0)
+    private let fates = Mutex<[Fate]>([])
     private let interlude = Mutex<(@Sendable () async -> Void)?>(nil)
+    private let postlude = Mutex<(@Sendable () async -> Void)?>(nil)
 
     init(_ truth: any Store) { self.truth = truth }
 
@@ -19,6 +30,21 @@ final class MailboxStore: FrontStore, ReplacingStore {
 
     /// The looks that are still to fail.
     var failuresLeft: Int { failures.withLock { $0 } }
+
+    /// Fails the next changes.
+    func fail(_ fates: Fate...) { self.fates.withLock { $0 = fates } }
+
+    /// The changes that are still to fail.
+    var fatesLeft: Int { fates.withLock { $0.count } }
+
+    /// Runs this once, after the next mailbox was put.
+    func afterPutting(_ postlude: @escaping @Sendable () async -> Void) { self.postlude.withLock { $0 = postlude } }
+
+    private func failing(_ change: () async throws(TresorError) -> Void) async throws(TresorError) {
+        let fate: Fate? = fates.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        if fate != .refused { try await change() }
+        if fate != nil { throw .store(.unreachable) }
+    }
 
     /// Runs this once, before the next mailbox is replaced.
     func beforeReplacing(_ interlude: @escaping @Sendable () async -> Void) {
@@ -43,7 +69,18 @@ final class MailboxStore: FrontStore, ReplacingStore {
         }
         await interlude?()
         guard try await truth.kitCopy(locator: locator) == present else { return false }
-        try await truth.putKitCopy(copy, locator: locator)
+        try await failing { () async throws(TresorError) in try await truth.putKitCopy(copy, locator: locator) }
         return true
+    }
+
+    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
+        try await failing { () async throws(TresorError) in
+            try await truth.putKitCopy(copy, locator: locator)
+            let postlude = postlude.withLock { postlude in
+                defer { postlude = nil }
+                return postlude
+            }
+            await postlude?()
+        }
     }
 }

@@ -312,6 +312,8 @@ extension Mutation {
     package static let statedCard = Mutation(rawValue: "statedCard")
     /// That one's own comparison stays, whatever another device says.
     package static let ownComparison = Mutation(rawValue: "ownComparison")
+    /// That a giving-up outlasts an earlier comparison, also of newer keys.
+    package static let laterGivingUp = Mutation(rawValue: "laterGivingUp")
     /// The head that another device verified.
     package static let toldHead = Mutation(rawValue: "toldHead")
     /// That a receipt is that of the answer.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the own tresors of a person say (SPEC §19.8), and the objects of a home that keep it.
+/// The statements of the own tresors of a person (SPEC §19.8), and the objects of a home that keep them.
 struct OwnTresorVectors: TestWriter {
+    private static let now: UInt64 = 1_767_600_000
     let file: VectorFile
 
     /// Pins that another device stated, and told heads, read and written again.
@@ -40,7 +41,7 @@ struct OwnTresorVectors: TestWriter {
     }
 
     private func input(_ pins: [PinWriter], _ said: [PinWriter]) -> Values {
-        (["chain": Cast.fred.chain, "pins": PinWriter.object(pins)] as Values)
+        (["chain": Cast.fred.chain, "pins": PinWriter.object(pins), "now": u64(Self.now)] as Values)
             .with("users", said.map(\.person.user)).with("contents", said.map(\.bytes))
     }
 
@@ -102,7 +103,7 @@ struct OwnTresorVectors: TestWriter {
         take(
             "another card of a generation that was given up", "GenerationForked",
             [PinWriter(renewed, replaced: true, time: late)], [PinWriter(other, time: early)],
-            to: [PinWriter(renewed, replaced: true, time: late)])
+            to: [PinWriter(renewed, replaced: true, time: late)], news: [gwen])
         take(
             "another card of a generation that another home compared", "GenerationForked", [known(renewed)],
             [PinWriter(other, time: late)], to: [known(other, time: late)])
@@ -120,6 +121,27 @@ struct OwnTresorVectors: TestWriter {
             "the newer of two statements", "EdgeCase", [],
             [PinWriter(gwen, replaced: true), PinWriter(gwen, time: late)],
             to: [known(gwen, time: late)])
+        take(
+            "newer keys than were given up later here", "ChangedPerson", [PinWriter(gwen, replaced: true, time: late)],
+            [PinWriter(renewed, time: early)], to: [PinWriter(gwen, replaced: true, time: late)], news: [gwen])
+        take(
+            "newer keys than another home gave up later", "ChangedPerson", [known(gwen, replaced: true, time: late)],
+            [PinWriter(renewed, time: early)], to: [known(gwen, replaced: true, time: late)], news: [gwen])
+        take(
+            "a giving-up and an earlier comparison of newer keys", "ChangedPerson", [known(gwen)],
+            [PinWriter(renewed, time: early), PinWriter(gwen, replaced: true, time: late)],
+            to: [known(gwen, replaced: true, time: late)])
+        take(
+            "a giving-up of other keys than were compared here before", "ChangedPerson",
+            [PinWriter(other, time: early)],
+            [PinWriter(renewed, replaced: true, time: late)], to: [PinWriter(other, time: early)], conflicts: [gwen])
+        let ahead = Self.now + 100_000
+        take(
+            "a giving-up that a clock dated ahead", "EdgeCase", [PinWriter(gwen)],
+            [PinWriter(gwen, replaced: true, time: ahead)], to: [PinWriter(gwen, time: ahead)], conflicts: [gwen])
+        take(
+            "a comparison that a clock dated ahead", "EdgeCase", [PinWriter(gwen, replaced: true)],
+            [PinWriter(gwen, time: ahead)], to: [PinWriter(gwen, replaced: true, time: ahead - 1)], conflicts: [gwen])
         let former = PinWriter.known(gwen, by: Cast.anna)
         take("what a former card said, and nothing else does", "StaleGeneration", [former], [], to: [], ended: [gwen])
         take(
@@ -128,8 +150,8 @@ struct OwnTresorVectors: TestWriter {
         func refuse(_ comment: String, _ flag: String, _ user: Bytes, _ content: Bytes) {
             invalid(
                 comment, flag, "altered",
-                in: (["chain": me.chain, "pins": PinWriter.object([])] as Values).with("users", [user]).with(
-                    "contents", [content]))
+                in: (["chain": me.chain, "pins": PinWriter.object([]), "now": u64(Self.now)] as Values)
+                    .with("users", [user]).with("contents", [content]))
         }
         refuse("a pin of somebody else than the name says", "SwappedRecord", Cast.bert.user, PinWriter(gwen).bytes)
         refuse("a byte behind the pin", "TrailingData", gwen.user, PinWriter(gwen).bytes + [0])

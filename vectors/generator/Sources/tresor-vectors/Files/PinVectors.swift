@@ -33,7 +33,7 @@ struct PinVectors: TestWriter {
             "a pinned person renewed, and the pin was replaced", "ChangedPerson", "unverified",
             in: ["pins": Self.pins(Self.pin(Cast.gwen, replaced: true)), "chain": gwen.chain])
         invalid(
-            "an older chain than the pin that was replaced", "GenerationForked", "forked",
+            "an older chain than the pin that was replaced", "ChangedPerson", "unverified",
             in: ["pins": Self.pins(Self.pin(gwen, replaced: true)), "chain": Cast.gwen.chain])
         let known = valid(
             "somebody whom another home of the newest own card compared",
@@ -121,7 +121,7 @@ struct PinVectors: TestWriter {
             "another person under the handle, who takes its place", "ChangedPerson",
             input(Self.pins(Self.pin(Cast.gwen)), impostor, replacing: true),
             Self.pins(Self.pin(Cast.gwen, replaced: true, time: now), Self.pin(impostor, time: now)))
-        let back = give(
+        _ = give(
             "the person before again", "EdgeCase",
             input(Self.pins(Self.pin(Cast.gwen, replaced: true), Self.pin(impostor)), Cast.gwen, replacing: true),
             Self.pins(Self.pin(Cast.gwen, time: now), Self.pin(impostor, replaced: true, time: now)))
@@ -131,9 +131,15 @@ struct PinVectors: TestWriter {
         invalid(
             "an older chain than is pinned", "GenerationForked", "forked", base: first,
             in: ["pins": Self.pins(Self.pin(Cast.gwenRenewed))])
-        invalid(
-            "an older chain than is pinned, though another person has the handle", "GenerationForked", "forked",
-            base: back, in: ["pins": Self.pins(Self.pin(Cast.gwenRenewed, replaced: true), Self.pin(impostor))])
+        _ = give(
+            "an older chain than that of a pin that was replaced", "EdgeCase",
+            input(
+                Self.pins(Self.pin(Cast.gwenRenewed, replaced: true), Self.pin(impostor)), Cast.gwen, replacing: true),
+            Self.pins(Self.pin(Cast.gwen, time: now), Self.pin(impostor, replaced: true, time: now)))
+        _ = give(
+            "somebody whose pin a clock dated ahead", "EdgeCase",
+            input(Self.pins(Self.pin(Cast.gwen, time: now + 5)), Cast.gwen),
+            Self.pins(Self.pin(Cast.gwen, time: now + 6)))
         invalid(
             "another card of a pinned generation", "GenerationForked", "forked", base: renewed,
             in: ["pins": Self.pins(Self.pin(Cast.gwen.renewed("gwen again", time: 1_767_400_001)))])
@@ -165,13 +171,19 @@ struct PinVectors: TestWriter {
         valid(
             "under a clock that is behind", ["ChangedPerson"],
             in: ["pins": pins, "user": impostor.user, "now": u64(1_767_200_000)],
-            out: ["pins": Self.pins(Self.pin(Cast.gwen), Self.pin(impostor, replaced: true), Self.pin(Cast.fred))])
+            out: [
+                "pins": Self.pins(
+                    Self.pin(Cast.gwen), Self.pin(impostor, replaced: true, time: 1_767_300_001), Self.pin(Cast.fred))
+            ])
         invalid(
             "somebody without a pin", "ChangedPerson", "not_found", base: base,
             in: ["pins": Self.pins(Self.pin(Cast.gwen))])
-        invalid(
-            "a person who was replaced", "ChangedPerson", "not_found", base: base,
-            in: ["pins": Self.pins(Self.pin(Cast.gwen), Self.pin(impostor, replaced: true))])
+        valid(
+            "a person who was given up before", ["EdgeCase"],
+            in: [
+                "pins": Self.pins(Self.pin(impostor, replaced: true)), "user": impostor.user, "now": u64(1_767_400_000),
+            ],
+            out: ["pins": Self.pins(Self.pin(impostor, replaced: true, time: 1_767_400_000))])
     }
 
     func addLastGeneration() {

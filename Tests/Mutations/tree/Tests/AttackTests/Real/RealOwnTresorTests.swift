@@ -9,7 +9,7 @@ import TresorStore
 @testable import TresorRecords
 
 extension RealAttackTests {
-    /// What the other homes of a person say.
+    /// The statements of the other homes of a person.
     @Suite struct OwnTresors {
         @Test func A224_theThiefOfMyOldSeedTellsMeWhomIKnow() async throws {
             await RealAttackTests.expectReal(nil, without: .newestOwn, isLate: true) {
@@ -66,6 +66,21 @@ extension RealAttackTests {
                 try await scene.anna.exchange()
                 try await desk.exchange()
                 return try desk.occasion(of: other.user) != nil
+            }
+        }
+
+        @Test func A226_whomIGaveUpComesBackByAnEarlierComparison() async throws {
+            await RealAttackTests.expectReal(nil, without: .laterGivingUp, isLate: true) {
+                let scene = try await Scene()
+                let (anna, bob) = (scene.anna, scene.bob.identity)
+                let (desk, phone) = (try scene.world.device(of: anna), try scene.world.device(of: anna))
+                for device in [anna, desk] { try await device.exchange() }
+                scene.world.clock.advance(by: 10)
+                try anna.client.people.pinBlocking(try bob.renewCard(time: 5).identity.chain)
+                scene.world.clock.advance(by: 10)
+                try desk.client.people.giveUpBlocking(bob.user)
+                for device in [desk, anna, phone] { try await device.exchange() }
+                return try phone.occasion(of: bob.user) != nil
             }
         }
     }

@@ -72,6 +72,28 @@
                 let service = try await noting.restart(from: backup)
                 return try await anna.at(service).reply(anna.finishing()).status == 200
             }
+            try await Self.expectReal(without: .closedAccount) {
+                // Somebody waits whom an import left there.
+                let noting = try await NotingBench()
+                let backup = try await Backup(of: noting.bench)
+                let anna = try await noting.person("anna")
+                try await noting.service.directory.close(anna.user)
+                let service = try await noting.restart(from: backup)
+                let chain = anna.identity.chain
+                _ = try await noting.bench.engine.write([
+                    Account.insertion(of: chain, .complete, invitation: nil, at: noting.bench.clock.now)
+                ])
+                let admission = AdmitRequest(user: anna.user, card: chain.newest.hash, isAdmitted: true)
+                return try await noting.bench.admin.at(service).reply(admission).status == 200
+            }
+            try await Self.expectReal(without: .closedAccount) {
+                // Another person takes the handle.
+                let noting = try await NotingBench()
+                let backup = try await Backup(of: noting.bench)
+                try await noting.service.directory.close(try await noting.person("anna").user)
+                let rival = try noting.bench.stranger("anna").at(try await noting.restart(from: backup))
+                return try await rival.reply(rival.registration()).status == 200
+            }
         }
 
         @Test func A247_withoutTheChecksAnImportBreaksOff() async throws {

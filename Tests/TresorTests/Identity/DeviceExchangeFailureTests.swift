@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+
+@testable import Tresor
+@testable import TresorCore
+
+/// A store that fails for a while, and a home that is written half, while two machines speak (SPEC §8.6).
+@Suite struct DeviceExchangeFailureTests {
+    let scene: DeviceExchange
+
+    init() async throws { scene = try await DeviceExchange() }
+
+    /// A new machine that reaches the mailbox through this store.
+    private func arrive(_ handover: DeviceHandover, over store: MailboxStore) async throws -> DeviceArrival {
+        let code = try DeviceCode(typed: handover.code)
+        let client = Client(home: scene.home, store: store, clock: scene.anna.client.clock)
+        return try await DeviceArrival.begin(client, code: code, waiting: scene.wait)
+    }
+
+    private func install(_ arrival: DeviceArrival, _ received: ReceivedIdentity) async throws -> Session {
+        let secret = try password("new machine")
+        return try await arrival.install(received, newPassword: secret, cost: .floor)
+    }
+
+    @Test(arguments: [MailboxStore.Fate.lost, .refused])
+    func anOfferThatFailsIsPutAgain(_ fate: MailboxStore.Fate) async throws {
+        let handover = try await scene.open()
+        let store = MailboxStore(scene.evil)
+        store.fail(fate)
+        let arrival = try await arrive(handover, over: store)
+        #expect(store.fatesLeft == 0)
+        let offer = try await handover.offer()
+        #expect(offer.number == arrival.number)
+        try await handover.answer(offer)
+        let received = try await arrival.answer()
+        #expect(received.chain == scene.anna.chain)
+    }
+
+    @Test func aStoreOutOfReachBurnsNoCode() async throws {
+        let handover = try await scene.open()
+        let store = MailboxStore(scene.evil)
+        store.fail(1)
+        #expect(await failure { _ = try await arrive(handover, over: store) } == .store(.unreachable))
+        #expect(try await scene.mailbox(handover)?.letters == DeviceMailbox.Letters.none)
+        _ = try await arrive(handover, over: store)
+    }
+
+    @Test(arguments: [MailboxStore.Fate.lost, .refused])
+    func anAnswerThatFailsIsGiven(_ fate: MailboxStore.Fate) async throws {
+        let store = MailboxStore(scene.evil)
+        let handover = try await scene.open(scene.anna(over: store))
+        let arrival = try await scene.arrive(handover)
+        let offer = try await handover.offer()
+        store.fail(fate)
+        try await handover.answer(offer)
+        #expect(store.fatesLeft == 0)
+        let received = try await arrival.answer()
+        #expect(received.chain == scene.anna.chain)
+    }
+
+    @Test func aLookAtTheAnswerThatFailsIsRepeated() async throws {
+        let store = MailboxStore(scene.evil)
+        let handover = try await scene.open(scene.anna(over: store))
+        _ = try await scene.arrive(handover)
+        let offer = try await handover.offer()
+        store.fail(2)
+        try await handover.answer(offer)
+        #expect(store.failuresLeft == 0)
+    }
+
+    /// The other machine was faster than the reply to the answer: its receipt is not written over.
+    @Test func aReceiptStaysWhereTheReplyToTheAnswerIsLost() async throws {
+        let store = MailboxStore(scene.evil)
+        let handover = try await scene.open(scene.anna(over: store))
+        _ = try await scene.arrive(handover)
+        let offer = try await handover.offer()
+        let receipt = DeviceMailbox(until: handover.until, .receipt(.zero))
+        store.afterPutting { [evil = scene.evil, locator = handover.locator] in
+            try? await evil.truth.putKitCopy(receipt.bytes, locator: locator)
+        }
+        store.fail(.lost)
+        try await handover.answer(offer)
+        #expect(try await scene.mailbox(handover) == receipt)
+    }
+
+    /// An interrupt then says that somebody may have it.
+    @Test func fromThePutOnTheAnswerMayHaveBeenGiven() async throws {
+        let store = MailboxStore(scene.evil)
+        let handover = try await scene.open(scene.anna(over: store))
+        _ = try await scene.arrive(handover)
+        let offer = try await handover.offer()
+        #expect(!handover.mayHaveGiven)
+        store.afterPutting { [home = scene.anna.client.home] in
+            #expect(handover.mayHaveGiven)
+            await handover.abandon(in: home)
+        }
+        #expect(await failure { try await handover.answer(offer) } == .store(.notStored))
+        #expect(handover.mayHaveGiven)
+        #expect(scene.anna.home[.cleanupJournal] == nil)
+    }
+
+    @Test func aStoreThatStaysOutOfReachIsNamed() async throws {
+        let store = MailboxStore(scene.evil)
+        let handover = try await scene.open(scene.anna(over: store))
+        let arrival = try await arrive(handover, over: store)
+        let offer = try await handover.offer()
+        store.fail(1000)
+        #expect(await failure { try await handover.answer(offer) } == .store(.unreachable))
+        #expect(handover.mayHaveGiven)
+        #expect(await failure { _ = try await handover.offer() } == .store(.unreachable))
+        #expect(await failure { _ = try await handover.ending() } == .store(.unreachable))
+        #expect(await failure { _ = try await arrival.answer() } == .store(.unreachable))
+    }
+
+    /// Another command of the new home runs between the installation and the receipt.
+    @Test func noCommandDeletesTheMailboxBeforeTheReceipt() async throws {
+        let handover = try await scene.open()
+        let arrival = try await scene.arrive(handover)
+        try await handover.answer(try await handover.offer())
+        let received = try await arrival.answer()
+        let session = try await install(arrival, received)
+        try await scene.client(scene.home).cleanup.finish()
+        await arrival.acknowledge(received, as: session)
+        let ending = try await handover.ending()
+        #expect(ending == .taken)
+        #expect(scene.home.read(.cleanupJournal) == nil)
+        // Then key slots change again.
+        let secret = try password("another one")
+        try await session.unlocking.changePassword(to: secret, cost: .floor)
+    }
+
+    @Test func servicesThatAnInterruptedInstallationLeftGiveWay() async throws {
+        let (address, old, new) = (try anyDigest(), try anyDigest(), try anyDigest())
+        let annas = scene.anna.client.home
+        try KnownServices.meet(old, at: address, in: annas)
+        let first = try await scene.open()
+        let arrival = try await scene.arrive(first)
+        try await first.answer(try await first.offer())
+        let received = try await arrival.answer()
+        // The note and the services are written, and the identity is not.
+        scene.home.fill(after: 2)
+        #expect(await failure { _ = try await install(arrival, received) } == .failed(.full))
+        scene.home.fill(after: nil)
+        #expect(try KnownServices.server(at: address, in: scene.home) == old)
+        #expect(scene.home.read(.identity) == nil)
+        await first.close()
+        // The person has accepted another service there by now.
+        try KnownServices.forget(address, in: annas)
+        try KnownServices.meet(new, at: address, in: annas)
+        let second = try await scene.open()
+        let again = try await scene.arrive(second)
+        try await second.answer(try await second.offer())
+        let newer = try await again.answer()
+        _ = try await install(again, newer)
+        #expect(try KnownServices.server(at: address, in: scene.home) == new)
+    }
+
+    @Test func twoStoresStayTwoWhereTheirNamesAreExchanged() async throws {
+        let there = try #require(StoreName(Array("/a/care.db".utf8)))
+        let here = try #require(StoreName(Array("/b/care.db".utf8)))
+        let (both, other) = (TresorID(try anyDigest()), TresorID(try anyDigest()))
+        var noted = NotedStores()
+        _ = noted.note(there, of: both)
+        _ = noted.note(here, of: both)
+        _ = noted.note(here, of: other)
+        try scene.anna.client.home.replace(.notedStores, with: noted.bytes)
+        let home = try #require(scene.anna.client.home as? MemoryHome)
+        let session = Session(client: scene.client(home, named: there), identity: scene.anna.identity)
+        let handover = try await scene.open(session)
+        let arrival = try await scene.arrive(handover, named: here)
+        try await handover.answer(try await handover.offer())
+        let received = try await arrival.answer()
+        _ = try await install(arrival, received)
+        let bytes = try #require(scene.home.read(.notedStores))
+        let stores = try NotedStores(bytes)
+        #expect(stores[both] == [there, here])
+        #expect(stores[other] == [there])
+    }
+
+    @Test func whatNoAnswerHoldsIsRefusedBeforeACodeIsShown() async throws {
+        let name = try #require(StoreName([UInt8](repeating: 0x61, count: StoreName.maximumByteCount)))
+        var noted = NotedStores()
+        for _ in 0..<256 { _ = noted.note(name, of: TresorID(try anyDigest())) }
+        try scene.anna.client.home.replace(.notedStores, with: noted.bytes)
+        #expect(await failure { _ = try await scene.open() } == .usage(.contentTooLong))
+        #expect(scene.anna.home[.cleanupJournal] == nil)
+    }
+}
