@@ -3753,7 +3753,7 @@ def read_statement(user, content):
 def comparable(one, other): return one.extends(other) or other.extends(one)
 
 
-def standing(statements, user):
+def said_of(statements, user):
     """The newest statement about a person, whether they are disputed, and the latest statement; None where there is none."""
     said = [pin for pin in statements if pin.chain.user == user]
     ends = [pin for pin in said if pin.replaced]
@@ -3792,7 +3792,7 @@ def take_known(pins, statements, own, now):
     ends = [pin for pin in stored if pin not in pins]
     conflicts = []
     for user in sorted({pin.chain.user for pin in statements} - {own.user}):                        # 3
-        stands = standing(statements, user)                                                         # 1
+        stands = said_of(statements, user)                                                         # 1
         said, _, latest = stands
         result = judge_known(stands, pins)
         here = next((pin for pin in pins if pin.chain.user == user), None)
@@ -3812,7 +3812,7 @@ def take_known(pins, statements, own, now):
 def known_news(pins, statements):
     news = []
     for pin in pins:
-        stands, own = standing(statements, pin.chain.user), pin.how != KNOWN
+        stands, own = said_of(statements, pin.chain.user), pin.how != KNOWN
         if stands is None:
             more = True
         elif stands[1]:

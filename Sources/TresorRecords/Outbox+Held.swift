@@ -170,9 +170,9 @@ extension Outbox {
     /// its blob.
     var sentAttachments: [(record: Name, number: HeldNumber?, blob: Blob)] {
         guard let sent, case .commit(let commit)? = try? sent.entry.body else { return [] }
-        let contents = sent.items.compactMap { item in item.heldContent.map { (item.record, $0) } }
-        return zip(contents, commit.blobs.dropFirst()).map { content, blob in
-            (content.0, attachment(of: content.1)?.number, blob)
+        let attached = sent.items.filter(\.content.isAttachment)
+        return zip(attached, commit.blobs.dropFirst()).map { item, blob in
+            (item.record, item.heldContent.flatMap { attachment(of: $0)?.number }, blob)
         }
     }
 

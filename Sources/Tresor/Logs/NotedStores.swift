@@ -70,6 +70,9 @@ package struct NotedStores: Hashable, Sendable {
         stores[Self.awaiting(locator), default: []].insert(store)
     }
 
+    /// Forgets the stores that are to take the copy that a kit opens.
+    mutating func forgetAwaiting(kit locator: Hash256) { stores[Self.awaiting(locator)] = nil }
+
     /// Notes that a store has the copy that a kit opens, and is to take it no more.
     mutating func note(_ store: StoreName, ofKit locator: Hash256) {
         stores[TresorID(locator), default: []].insert(store)

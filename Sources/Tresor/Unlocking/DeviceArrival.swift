@@ -163,19 +163,25 @@ package final class DeviceArrival: Sendable {
     }
 
     /// Leaves a receipt in the place of the answer, which tells the other machine that it was taken; that one deletes the
-    /// mailbox. If the store fails, the next command of this home deletes it.
+    /// mailbox. A store that cannot be reached is asked again as long as this machine waits; then the next command of this
+    /// home deletes the mailbox.
     @concurrent package func acknowledge(_ received: ReceivedIdentity, as session: Session) async {
         defer { lock.withLock { $0 = nil } }
+        let client = session.client
         do throws(TresorError) {
-            let store = session.client.guardedStore
-            if let bytes = try await store.kitCopy(locator: locator) {
+            while let bytes = try await wait.look(under: locator, of: client, until: offer.until) {
                 let present = try DeviceMailbox(bytes)
-                if case .answer(_, to: offer.bytes) = present.letters {
-                    let mailbox = DeviceMailbox(until: present.until, .receipt(received.receipt))
-                    _ = try await store.replaceKitCopy(bytes, with: mailbox.bytes, locator: locator)
+                guard case .answer(_, to: offer.bytes) = present.letters else { break }
+                let mailbox = DeviceMailbox(until: present.until, .receipt(received.receipt))
+                do throws(TresorError) {
+                    _ = try await client.guardedStore.replaceKitCopy(bytes, with: mailbox.bytes, locator: locator)
+                    break
+                } catch {
+                    guard DeviceWait.passes(error) else { throw error }
+                    try await wait.next(of: client, until: offer.until, after: error)
                 }
             }
-            try session.client.cleanup.unnote(note(of: session.user))
+            try client.cleanup.unnote(note(of: session.user))
         } catch {
             // The journal names the mailbox.
         }
@@ -220,7 +226,8 @@ package struct ReceivedIdentity: Sendable {
     /// The card chain, for the question whether it is the right one.
     package var chain: CardChain { identity.chain }
 
-    /// Judges what another machine gave.
+    /// Judges what another machine gave. Where that one is to put the copy of its kit, this one is not: the copy may be
+    /// replaced there before this one comes to it.
     ///
     /// - Parameter here: the name of the store in this home. It takes the place of the other home's name of the same
     ///   store, which may be a path of that machine.
@@ -238,6 +245,7 @@ package struct ReceivedIdentity: Sendable {
             case .heads: _ = try PinnedHeads(bytes)
             case .notedStores:
                 var stores = try NotedStores(bytes)
+                if let kit = bundle.belongings.file.kitLocator { stores.forgetAwaiting(kit: kit) }
                 if let there = bundle.belongings.store, let here { stores.exchange(there, here) }
                 bytes = stores.bytes
             case .knownServices: _ = try KnownServices(bytes)

@@ -11,14 +11,13 @@ package struct DeviceWait: Sendable {
     package var distantInterval = Duration.seconds(3)
     /// Lets a part of the wait pass.
     package var pause: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    /// Hears that the store fails, before it is asked again.
+    package var away: @Sendable (TresorError) -> Void = { _ in }
 
     package init() {}
 
-    /// Whether the next look may find what this one did not: somebody else holds the store, it cannot be reached, or the
-    /// service says that it is away.
-    static func passes(_ error: TresorError) -> Bool {
-        error == .busy || error == .store(.unreachable) || error == .store(.other)
-    }
+    /// Whether the next attempt may do what this one did not: somebody else holds the store, or it cannot be reached.
+    static func passes(_ error: TresorError) -> Bool { error == .busy || error == .store(.unreachable) }
 
     /// Waits until the next look into a mailbox.
     ///
@@ -28,11 +27,12 @@ package struct DeviceWait: Sendable {
     func next(of client: Client, until last: UInt64, after failure: TresorError? = nil) async throws(TresorError) {
         try Cancellation.check()
         guard client.clock() <= last else { throw failure ?? .waiting }
+        if let failure { away(failure) }
         await pause(client.isDistant ? distantInterval : interval)
         try Cancellation.check()
     }
 
-    /// Looks under a locator; again while that fails and passes.
+    /// Looks under a locator; again while that fails and passes, or the store does not say why it fails.
     ///
     /// - Returns: `nil` where nothing is.
     /// - Throws: the errors of ``next(of:until:after:)``; the other errors of the store.
@@ -41,7 +41,7 @@ package struct DeviceWait: Sendable {
             do throws(TresorError) {
                 return try await client.store.kitCopy(locator: locator)
             } catch {
-                guard Self.passes(error) else { throw error }
+                guard Self.passes(error) || error == .store(.other) else { throw error }
                 try await next(of: client, until: last, after: error)
             }
         }
@@ -215,21 +215,28 @@ package final class DeviceHandover: Sendable {
         }
     }
 
-    /// Puts the mailbox, and reads it back. The other machine may have taken an answer by then. An answer whose reply is
-    /// lost may lie there: it is put again only where the mailbox is without it, for a receipt may have taken its place.
+    /// Puts the mailbox, and reads it back. Without an answer in it, a store that fails ends this at once.
+    ///
+    /// The other machine may have taken an answer by then. An answer whose reply is lost may lie there: it is put again only
+    /// where the mailbox is without it just before, for a receipt may have taken its place.
     private func put(_ mailbox: DeviceMailbox) async throws(TresorError) {
         let bytes = mailbox.bytes
         while true {
-            var failure: TresorError?
+            var isPut = true
             do throws(TresorError) { try await client.store.putKitCopy(bytes, locator: locator) } catch {
                 guard mayHaveGiven, DeviceWait.passes(error) else { throw error }
-                failure = error
+                isPut = false
+                try await wait.next(of: client, until: until, after: error)
             }
-            let present = try await wait.look(under: locator, of: client, until: until)
+            let present: [UInt8]?
+            if mayHaveGiven {
+                present = try await wait.look(under: locator, of: client, until: until)
+            } else {
+                present = try await client.store.kitCopy(locator: locator)
+            }
             if present == bytes { return }
             if let present, mayHaveGiven, case .receipt? = (try? DeviceMailbox(present))?.letters { return }
-            guard failure != nil, present != nil else { throw .store(.notStored) }
-            try await wait.next(of: client, until: until, after: failure)
+            guard !isPut, present != nil else { throw .store(.notStored) }
         }
     }
 

@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import Synchronization
 import Tresor
 import TresorCore
 import TresorCrypto
 import TresorStore
+
+extension DeviceWait {
+    /// The wait of a command. It says once that the store fails and is asked again.
+    static func telling(_ output: Output) -> DeviceWait {
+        let isSaid = Mutex(false)
+        var wait = Surroundings.current.deviceWait
+        wait.away = { error in
+            let isNews = isSaid.withLock { isSaid in
+                defer { isSaid = true }
+                return !isSaid
+            }
+            guard isNews else { return }
+            output.say("\(CommandFailure(error).message); it is asked again as long as the code is good")
+        }
+        return wait
+    }
+}
 
 /// Giving the identity of this home to another machine, on which its person types a code (SPEC §8.6).
 struct DeviceAddition {
@@ -22,7 +40,7 @@ struct DeviceAddition {
         try await workplace.refuseOldKeys(session)
         let handover: DeviceHandover
         // An interrupt does not wait for a store that cannot be reached.
-        var wait = Surroundings.current.deviceWait
+        var wait = DeviceWait.telling(workplace.output)
         wait.pause = { [pause = wait.pause] time in await Interrupts.aside { await pause(time) } }
         do throws(TresorError) {
             handover = try await DeviceHandover.open(session, waiting: wait)

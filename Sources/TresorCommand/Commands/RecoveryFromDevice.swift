@@ -70,7 +70,7 @@ struct RecoveryFromDevice {
         let code = try Self.typedCode(at: terminal)
         do throws(TresorError) {
             return try await DeviceArrival.begin(
-                workplace.client, code: code, waiting: Surroundings.current.deviceWait)
+                workplace.client, code: code, waiting: DeviceWait.telling(workplace.output))
         } catch {
             guard error == .notFound else { throw failure(of: error) }
             throw CommandFailure(

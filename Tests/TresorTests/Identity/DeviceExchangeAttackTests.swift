@@ -243,4 +243,22 @@ import TresorCrypto
         #expect(try await scene.evil.truth.kitCopy(locator: locator) != nil)
         #expect(scene.home.contents.isEmpty)
     }
+
+    /// A service is to take the copy of the kit from one machine. The other one does not put it too: by then that kit may
+    /// be replaced, and its copy deleted.
+    @Test func A31_anotherMachinePutsNoCopyThatThisOneIsToPut() async throws {
+        let name = try #require(StoreName(Array("https://clinic.example".utf8)))
+        let home = try #require(scene.anna.client.home as? MemoryHome)
+        let session = Session(client: scene.client(home, named: name), identity: scene.anna.identity)
+        try await session.unlocking.setKit(try RecoveryKit())
+        try session.unlocking.awaitKitCopy()
+        let handover = try await scene.open(session)
+        let arrival = try await scene.arrive(handover, named: name)
+        try await handover.answer(try await handover.offer())
+        let received = try await arrival.answer()
+        let secret = try password("new machine")
+        let other = try await arrival.install(received, newPassword: secret, cost: .floor)
+        #expect(try !other.unlocking.isKitCopyDue())
+        #expect(try session.unlocking.isKitCopyDue())
+    }
 }

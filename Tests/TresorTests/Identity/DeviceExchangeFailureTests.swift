@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 import TresorCrypto
 
@@ -13,10 +14,22 @@ import TresorCrypto
     init() async throws { scene = try await DeviceExchange() }
 
     /// A new machine that reaches the mailbox through this store.
-    private func arrive(_ handover: DeviceHandover, over store: MailboxStore) async throws -> DeviceArrival {
+    private func arrive(
+        _ handover: DeviceHandover, over store: MailboxStore, waiting wait: DeviceWait? = nil
+    ) async throws -> DeviceArrival {
         let code = try DeviceCode(typed: handover.code)
         let client = Client(home: scene.home, store: store, clock: scene.anna.client.clock)
-        return try await DeviceArrival.begin(client, code: code, waiting: scene.wait)
+        return try await DeviceArrival.begin(client, code: code, waiting: wait ?? scene.wait)
+    }
+
+    /// A wait in whose pauses somebody acts.
+    private func waiting(_ act: @escaping @Sendable () async -> Void) -> DeviceWait {
+        var wait = scene.wait
+        wait.pause = { [pause = wait.pause] time in
+            await pause(time)
+            await act()
+        }
+        return wait
     }
 
     private func install(_ arrival: DeviceArrival, _ received: ReceivedIdentity) async throws -> Session {
@@ -60,12 +73,38 @@ import TresorCrypto
         #expect(received.chain == scene.anna.chain)
     }
 
-    @Test func aLookAtTheAnswerThatFailsIsRepeated() async throws {
+    /// A machine that is to show a code does not stand still before it.
+    @Test func noCodeWaitsForAStore() async throws {
+        let store = MailboxStore(scene.evil)
+        let time = scene.world.clock.now
+        store.fail(1)
+        #expect(await failure { _ = try await scene.open(scene.anna(over: store)) } == .store(.unreachable))
+        #expect(scene.world.clock.now == time)
+        #expect(scene.anna.home[.cleanupJournal] == nil)
+    }
+
+    /// An error without a name may be one that does not pass.
+    @Test func noPutIsRepeatedWhereTheStoreDoesNotSayWhy() async throws {
+        let store = MailboxStore(scene.evil)
+        let handover = try await scene.open(scene.anna(over: store))
+        store.fail(.denied, .denied)
+        #expect(await failure { _ = try await arrive(handover, over: store) } == .store(.other))
+        #expect(store.fatesLeft == 1)
+        #expect(try await scene.mailbox(handover)?.letters == DeviceMailbox.Letters.none)
+        _ = try await scene.arrive(handover)
+        let offer = try await handover.offer()
+        #expect(await failure { try await handover.answer(offer) } == .store(.other))
+        #expect(store.fatesLeft == 0)
+        #expect(handover.mayHaveGiven)
+    }
+
+    @Test(arguments: [TresorError.busy, .store(.unreachable), .store(.other)])
+    func aLookAtTheAnswerThatFailsIsRepeated(_ error: TresorError) async throws {
         let store = MailboxStore(scene.evil)
         let handover = try await scene.open(scene.anna(over: store))
         _ = try await scene.arrive(handover)
         let offer = try await handover.offer()
-        store.fail(2)
+        store.fail(2, with: error)
         try await handover.answer(offer)
         #expect(store.failuresLeft == 0)
     }
@@ -85,17 +124,39 @@ import TresorCrypto
         #expect(try await scene.mailbox(handover) == receipt)
     }
 
-    /// An interrupt then says that somebody may have it.
-    @Test func fromThePutOnTheAnswerMayHaveBeenGiven() async throws {
+    /// The receipt comes while the machine waits before it puts the answer again.
+    @Test func aReceiptBetweenTwoPutsStays() async throws {
         let store = MailboxStore(scene.evil)
-        let handover = try await scene.open(scene.anna(over: store))
+        let late = Mutex<(locator: Hash256, bytes: [UInt8])?>(nil)
+        let wait = waiting { [evil = scene.evil] in
+            guard let letter = late.withLock({ $0 }) else { return }
+            try? await evil.truth.putKitCopy(letter.bytes, locator: letter.locator)
+        }
+        let handover = try await DeviceHandover.open(scene.anna(over: store), waiting: wait)
         _ = try await scene.arrive(handover)
         let offer = try await handover.offer()
-        #expect(!handover.mayHaveGiven)
-        store.afterPutting { [home = scene.anna.client.home] in
+        let receipt = DeviceMailbox(until: handover.until, .receipt(.zero))
+        late.withLock { $0 = (handover.locator, receipt.bytes) }
+        store.fail(.refused)
+        try await handover.answer(offer)
+        #expect(try await scene.mailbox(handover) == receipt)
+    }
+
+    /// An interrupt after a put whose reply is lost says that somebody may have it.
+    @Test func betweenTwoPutsTheAnswerMayHaveBeenGiven() async throws {
+        let store = MailboxStore(scene.evil)
+        let open = Mutex<DeviceHandover?>(nil)
+        let wait = waiting { [home = scene.anna.client.home] in
+            guard let handover = open.withLock({ $0 }) else { return }
             #expect(handover.mayHaveGiven)
             await handover.abandon(in: home)
         }
+        let handover = try await DeviceHandover.open(scene.anna(over: store), waiting: wait)
+        open.withLock { $0 = handover }
+        _ = try await scene.arrive(handover)
+        let offer = try await handover.offer()
+        #expect(!handover.mayHaveGiven)
+        store.fail(.lost)
         #expect(await failure { try await handover.answer(offer) } == .store(.notStored))
         #expect(handover.mayHaveGiven)
         #expect(scene.anna.home[.cleanupJournal] == nil)
@@ -129,6 +190,28 @@ import TresorCrypto
         // Then key slots change again.
         let secret = try password("another one")
         try await session.unlocking.changePassword(to: secret, cost: .floor)
+    }
+
+    /// The new machine has the identity: a store that is away for a moment is no reason for an alarm on the other one.
+    @Test(arguments: [MailboxStore.Fate.lost, .refused])
+    func aReceiptThatFailsIsLeftAgain(_ fate: MailboxStore.Fate) async throws {
+        let handover = try await scene.open()
+        let store = MailboxStore(scene.evil)
+        let heard = Mutex<[TresorError]>([])
+        var wait = scene.wait
+        wait.away = { error in heard.withLock { $0.append(error) } }
+        let arrival = try await arrive(handover, over: store, waiting: wait)
+        try await handover.answer(try await handover.offer())
+        let received = try await arrival.answer()
+        let session = try await install(arrival, received)
+        store.fail(2)
+        store.fail(fate)
+        await arrival.acknowledge(received, as: session)
+        let errors = heard.withLock { $0 }
+        #expect(errors == [TresorError](repeating: .store(.unreachable), count: 3))
+        let ending = try await handover.ending()
+        #expect(ending == .taken)
+        #expect(scene.home.read(.cleanupJournal) == nil)
     }
 
     @Test func servicesThatAnInterruptedInstallationLeftGiveWay() async throws {

@@ -16,9 +16,11 @@ final class MailboxStore: FrontStore, ReplacingStore {
         case lost
         /// It is not made.
         case refused
+        /// It is not made, and the store does not say why.
+        case denied
     }
 
-    private let failures = Mutex(0)
+    private let failures = Mutex((left: 0, error: TresorError.store(.unreachable)))
     private let fates = Mutex<[Fate]>([])
     private let interlude = Mutex<(@Sendable () async -> Void)?>(nil)
     private let postlude = Mutex<(@Sendable () async -> Void)?>(nil)
@@ -26,10 +28,12 @@ final class MailboxStore: FrontStore, ReplacingStore {
     init(_ truth: any Store) { self.truth = truth }
 
     /// Fails the next looks.
-    func fail(_ count: Int) { failures.withLock { $0 = count } }
+    func fail(_ count: Int, with error: TresorError = .store(.unreachable)) {
+        failures.withLock { $0 = (count, error) }
+    }
 
     /// The looks that are still to fail.
-    var failuresLeft: Int { failures.withLock { $0 } }
+    var failuresLeft: Int { failures.withLock { $0.left } }
 
     /// Fails the next changes.
     func fail(_ fates: Fate...) { self.fates.withLock { $0 = fates } }
@@ -42,8 +46,8 @@ final class MailboxStore: FrontStore, ReplacingStore {
 
     private func failing(_ change: () async throws(TresorError) -> Void) async throws(TresorError) {
         let fate: Fate? = fates.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-        if fate != .refused { try await change() }
-        if fate != nil { throw .store(.unreachable) }
+        if fate == nil || fate == .lost { try await change() }
+        if let fate { throw fate == .denied ? .store(.other) : .store(.unreachable) }
     }
 
     /// Runs this once, before the next mailbox is replaced.
@@ -52,11 +56,11 @@ final class MailboxStore: FrontStore, ReplacingStore {
     }
 
     func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
-        let fails = failures.withLock { left in
-            defer { left = max(0, left - 1) }
-            return left > 0
+        let failure = failures.withLock { failures in
+            defer { failures.left = max(0, failures.left - 1) }
+            return failures.left > 0 ? failures.error : nil
         }
-        if fails { throw .store(.unreachable) }
+        if let failure { throw failure }
         return try await truth.kitCopy(locator: locator)
     }
 

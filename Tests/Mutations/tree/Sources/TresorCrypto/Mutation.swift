@@ -318,4 +318,6 @@ extension Mutation {
     package static let toldHead = Mutation(rawValue: "toldHead")
     /// That a receipt is that of the answer.
     package static let deviceReceipt = Mutation(rawValue: "deviceReceipt")
+    /// That another machine puts no copy that this one is to put.
+    package static let awaitedCopy = Mutation(rawValue: "awaitedCopy")
 }

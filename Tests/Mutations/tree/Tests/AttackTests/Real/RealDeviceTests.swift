@@ -76,6 +76,23 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A31_anotherMachineIsToPutTheCopyOfAReplacedKit() async throws {
+            let scene = try await Scene()
+            try await scene.anna.unlocking.setKit(try RecoveryKit())
+            let name = try #require(StoreName(Array("https://clinic.example".utf8)))
+            let locator = try #require(try scene.anna.client.identityFileBlocking().kitLocator)
+            var noted = NotedStores()
+            noted.noteAwaiting(name, kit: locator)
+            try scene.anna.client.home.replace(.notedStores, with: noted.bytes)
+            let handover = try await DeviceHandover.open(scene.anna)
+            let arrival = try await begin(scene, handover, at: MemoryHome())
+            try await handover.answer(try await handover.offer())
+            await RealAttackTests.expectReal(nil, without: .awaitedCopy) {
+                let objects = try await arrival.answer().objects
+                return try NotedStores(objects[.notedStores] ?? []).awaits(name, kit: locator)
+            }
+        }
+
         @Test func A161_aSecondOfferTakesThePlaceOfTheFirst() async throws {
             let scene = try await Scene()
             let handover = try await DeviceHandover.open(scene.anna)
