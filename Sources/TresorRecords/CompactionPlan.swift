@@ -100,7 +100,7 @@ struct VolumePlan: Hashable, Sendable {
         return (volumes, attachments)
     }
 
-    /// Reads the versions from packs and volumes of the home, and seals them.
+    /// Reads the versions from packs and volumes of the home, on all cores, and seals them.
     ///
     /// - Parameters:
     ///   - view: that of the state before the checkpoint, by which the volume was planned.
@@ -109,11 +109,16 @@ struct VolumePlan: Hashable, Sendable {
     func seal(
         of view: RecordView, with keys: EpochKeys, by session: Session, at time: UInt64, noting opened: OpenedPacks
     ) throws(TresorError) -> [UInt8] {
-        let packs = PackReader(client: session.client, tresor: view.state.tresor, noting: opened)
-        var kept: [Kept] = []
-        for version in versions {
-            let item = try view.item(of: version.record, at: version.revision, from: packs)
-            kept.append(Kept(sequence: version.revision, item: item))
+        // Volumes are read by one reader.
+        let shares = view.isByPacks ? PackFiles.byPart(versions, \.revision) : [versions]
+        let kept = try Cores.map(shares.count, grain: 1) { (range) throws(TresorError) in
+            let packs = PackReader(client: session.client, tresor: view.state.tresor, noting: opened)
+            var kept: [Kept] = []
+            for version in shares[range].joined() {
+                let item = try view.item(of: version.record, at: version.revision, from: packs)
+                kept.append(Kept(sequence: version.revision, item: item))
+            }
+            return kept
         }
         return try Volume(of: kept).seal(with: keys, at: view.state, by: session.identity, time: time).bytes
     }

@@ -61,6 +61,18 @@ struct PackFiles: Sendable {
     /// The part in which the pack of an entry is.
     static func part(of sequence: UInt64) -> UInt64 { sequence / LogArchive.packPartCount }
 
+    /// Returns values in the shares that one reader each reads best: those of one part, with rising sequence numbers.
+    static func byPart<Value>(_ values: [Value], _ sequence: (Value) -> UInt64) -> [[Value]] {
+        var (parts, last): ([[Value]], UInt64?) = ([], nil)
+        for value in values {
+            let part = Self.part(of: sequence(value))
+            if part != last { parts.append([]) }
+            parts[parts.count - 1].append(value)
+            last = part
+        }
+        return parts
+    }
+
     /// Reads a piece; `nil` for none. One that cannot be read counts as empty: its packs are read from the store again.
     func piece(_ number: UInt64, of part: UInt64) throws(TresorError) -> KeptPacks? {
         guard let bytes = try home.read(.records(tresor, part: part, piece: number)) else { return nil }

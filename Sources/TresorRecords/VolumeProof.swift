@@ -80,18 +80,20 @@ struct VolumeProof: Sendable {
         let judged = kept.filter { kept in
             kept.sequence > floor || earlier[kept.sequence]?.contains { $0.record == kept.item.record } ?? false
         }
+        let commits = commits
+        let later = commits.keys.filter { $0 > floor && $0 < checkpoint.entry.sequence }.sorted()
+        let opened = opened ?? OpenedPacks()
+        try await open(later.compactMap { commits[$0] }, noting: opened)
         try await Cores.apart { [earlier] () throws(TresorError) in
-            let commits = commits
-            let later = commits.keys.filter { $0 > floor && $0 < checkpoint.entry.sequence }
             let packs = PackReader(client: client, tresor: state.tresor)
-            let sequences = earlier.keys.sorted() + later.sorted()
+            let sequences = earlier.keys.sorted() + later
             try RecordTable.comparePacks(judged, upto: checkpoint.body.upto, commits: sequences) {
                 (sequence) throws(TresorError) in
                 guard sequence > floor, let entry = commits[sequence] else {
                     return try PackItem.all(earlier[sequence] ?? [])
                 }
                 guard view.table.missing[sequence] == nil else { return nil }
-                if let items = opened?[sequence] { return items }
+                if let items = opened[sequence] { return items }
                 do throws(TresorError) {
                     return try PackItem.all(try view.items(of: entry, from: packs))
                 } catch {
@@ -102,5 +104,16 @@ struct VolumeProof: Sendable {
             }
         }
         guard judged.count == kept.count else { throw .store(.withheld) }
+    }
+
+    /// Opens the packs that were not opened before, on all cores. One that does not open is judged in its place.
+    private func open(_ entries: [Entry], noting opened: OpenedPacks) async throws(TresorError) {
+        let closed = entries.filter { view.table.missing[$0.sequence] == nil && opened[$0.sequence] == nil }
+        let parts = PackFiles.byPart(closed, \.sequence)
+        _ = try await Cores.mapApart(parts.count, grain: 1) { (range) throws(TresorError) -> [Never] in
+            let packs = PackReader(client: client, tresor: state.tresor, noting: opened)
+            for entry in parts[range].joined() { _ = try? view.items(of: entry, from: packs) }
+            return []
+        }
     }
 }
