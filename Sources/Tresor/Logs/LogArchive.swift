@@ -146,7 +146,11 @@ package struct LogArchive: Sendable {
     /// be called while nobody else changes the home.
     func forgetPacks(inPart part: UInt64, volumes: inout VolumePlaces) throws(TresorError) {
         let tresor = volumes.tresor
-        if part == 0, try home.read(.recordIndex(tresor)) != nil { try home.delete(.recordIndex(tresor)) }
+        if part == 0 {
+            // One that cannot be read goes too.
+            let index = Result { () throws(TresorError) in try home.read(.recordIndex(tresor)) }
+            if index != .success(nil) { try home.delete(.recordIndex(tresor)) }
+        }
         try deleteAll { .records(tresor, part: part, piece: $0) }
         for sequence in volumes.places(inPart: part) { try forgetVolumes(of: tresor, checkpoint: sequence) }
     }
