@@ -101,7 +101,7 @@ struct Compaction: Sendable {
     ) async throws(TresorError) -> CompactionPlan? {
         try checkOwner(state)
         let log = try await CommitReader(client: client).records(of: state)
-        let known = try await known(at: state, log)
+        let known = try await isSealed ? records.view(at: state, log) : known(at: state, log)
         let view = try await CheckpointTrust(records: records, state: state, entries: log).sealable(known)
         guard view.table.isComplete else {
             guard state.head.sequence > head else { throw .store(.withheld) }
@@ -132,10 +132,10 @@ struct Compaction: Sendable {
         return CompactionPlan(report: report, view: view, step: .seal(volumes))
     }
 
-    /// The view of the home. What an index says for packs that are lost by now counts for nothing.
+    /// The view of the home. What it says for packs that are lost by now counts for nothing.
     private func known(at state: LogState, _ log: RecordEntries) async throws(TresorError) -> RecordView {
         let known = try await records.view(at: state, log)
-        guard known.isIndexed else { return known }
+        guard known.isWholeByPacks else { return known }
         if try await RecordPull(session: session, state: state).fetchLost(log) {
             records.cache.view = known.proved(by: log.commits)
         } else {

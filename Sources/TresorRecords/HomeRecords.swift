@@ -136,14 +136,13 @@ package struct HomeRecords: Sendable {
     /// - Returns: those of each record, in the order of `names`.
     /// - Throws: the errors of a name; ``TresorError/store(_:)`` where the home has lost an entry.
     package func ofOthers(_ names: [String], in seen: SeenRecords) async throws(TresorError) -> [[RecordVersion]] {
-        guard let view = seen.view else { return names.map { _ in [] } }
-        return try await Cores.apart { () throws(TresorError) in
+        guard let shown = seen.view else { return names.map { _ in [] } }
+        return try await records.read(shown) { (view, packs) throws(TresorError) in
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
-            let packs = PackReader(client: session.client, tresor: records.tresor)
             var all: [[RecordVersion]] = []
             for text in names {
                 var versions: [RecordVersion] = []
-                for head in view.table.different(of: try Name(text: text)) {
+                for head in shown.table.different(of: try Name(text: text)) {
                     versions.append(try Self.version(head, in: view, packs, &authors))
                 }
                 all.append(versions.filter { $0.author != session.user })

@@ -8,8 +8,10 @@ import TresorCrypto
 struct RecordIndex: Sendable {
     /// The end of the log for which the table was made. Nothing was missing then.
     let head: Head
+    /// The epochs under which the packs lie.
+    let epochs: [UInt64]
     /// The checkpoints up to there that are not void, in order.
-    let checkpoints: [UInt64]
+    let checkpoints: [Entry]
     let table: RecordTable
 }
 
@@ -35,33 +37,47 @@ struct IndexFile: Sendable {
             Array(bytes.dropFirst(start.count)), try label(), of: tresor, at: place(of: head, for: member),
             byNewestAlone: true)
         var decoder = ByteDecoder(plain)
-        let checkpoints = try decoder.list(of: 0, byteCount: 8) { (decoder) throws(TresorError) in
+        let epochs = try decoder.list(of: 0, byteCount: 8) { (decoder) throws(TresorError) in
             try decoder.integer(UInt64.self)
+        }
+        let checkpoints = try decoder.list(of: 0, byteCount: 5) { (decoder) throws(TresorError) in
+            let entry = try Entry(try decoder.vector32(1...Entry.maximumByteCount))
+            guard try state.hasEntries([entry.bytes], from: entry.sequence) else { throw .altered }
+            return entry
         }
         let table = try RecordTable(from: &decoder, upto: head.sequence)
         try decoder.end()
-        return RecordIndex(head: head, checkpoints: checkpoints, table: table)
+        return RecordIndex(head: head, epochs: epochs, checkpoints: checkpoints, table: table)
     }
 
     /// Keeps the index of a view that packs made complete, if it is that of the pinned head.
     ///
+    /// - Returns: whether it is that.
     /// - Throws: the errors of the home. The index is a convenience.
-    func keep(_ view: RecordView) throws(TresorError) {
-        guard let member = view.member else { return }
-        let head = view.state.head
-        let index = RecordIndex(head: head, checkpoints: view.checkpoints.map(\.entry.sequence), table: view.table)
+    func keep(_ view: RecordView) throws(TresorError) -> Bool {
+        // Nothing is sealed in vain.
+        guard let member = view.member, try isPinned(view.state.head) else { return false }
+        let index = RecordIndex(
+            head: view.state.head, epochs: view.epochs.sorted(), checkpoints: view.checkpoints.map(\.entry),
+            table: view.table)
         let bytes = try sealed(index, for: member)
-        try home.exclusively { () throws(TresorError) in
+        return try home.exclusively { () throws(TresorError) in
             // Somebody who is out by now, and a tresor that was deleted, have another head or none.
-            guard try session.client.archive.pinnedHead(of: tresor) == head else { return }
+            guard try isPinned(index.head) else { return false }
             try home.replace(.recordIndex(tresor), with: bytes)
+            return true
         }
+    }
+
+    private func isPinned(_ head: Head) throws(TresorError) -> Bool {
+        try session.client.archive.pinnedHead(of: tresor) == head
     }
 
     /// The head, then the sealed rest.
     func sealed(_ index: RecordIndex, for member: Member) throws(TresorError) -> [UInt8] {
         var encoder = ByteEncoder()
-        encoder.list(index.checkpoints) { $0.integer($1) }
+        encoder.list(index.epochs) { $0.integer($1) }
+        encoder.list(index.checkpoints) { $0.vector32($1.bytes) }
         index.table.encode(into: &encoder)
         return try index.head.recordContent
             + session.identity.sealForHome(

@@ -46,7 +46,7 @@ struct RecordPull: Sendable {
         try await fetch(try await lackingPacks(of: log.commits.filter { $0.sequence <= state.floor }))
     }
 
-    /// Fetches the packs for which an index stands and that the home has lost.
+    /// Fetches the packs that the home has lost since they were read, or for which an index stands.
     ///
     /// - Returns: whether the home has all packs.
     func fetchLost(_ log: RecordEntries) async throws(TresorError) -> Bool {

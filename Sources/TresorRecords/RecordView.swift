@@ -17,6 +17,8 @@ struct RecordView: Sendable {
     let commits: [UInt64: Entry]
     /// The number of entries that were read, and of those for which an index stands.
     private let end: UInt64
+    /// The epochs of the commits that were read.
+    let epochs: Set<UInt64>
     /// Whether an index stands for some packs (SPEC §8.5). Nobody has looked whether the home has these.
     let isIndexed: Bool
     /// The number of packs that were looked at and that no index stands for.
@@ -104,10 +106,13 @@ struct RecordView: Sendable {
                     if table.isComplete(upto: newest?.body.upto ?? 0) { break }
                 }
             }
-            let used = table.revisions
+            if known == nil || !late.isEmpty || !entries.isEmpty {
+                let used = table.revisions
+                commits = commits.filter { used.contains($0.key) }
+            }
             var view = RecordView(
-                state: state, member: member, table: table, keyRing: session.keyRing,
-                commits: commits.filter { used.contains($0.key) }, end: state.entryCount,
+                state: state, member: member, table: table, keyRing: session.keyRing, commits: commits,
+                end: state.entryCount, epochs: (known?.epochs ?? []).union(keys.opened),
                 isIndexed: known?.isIndexed ?? false, checkpoints: checkpoints, volumes: volumes,
                 isOwn: volumes?.checkpoint.isOwn(of: session) ?? false,
                 isComparable: known?.isComparable ?? (readable.count > 1))
@@ -118,26 +123,33 @@ struct RecordView: Sendable {
             return view
         }
         if let view { return view }
+        if known?.isIndexed == true {
+            // The next program would read it in vain.
+            let file = IndexFile(session: session, tresor: state.tresor)
+            try? await Cores.apart { () throws(TresorError) in try file.forget() }
+        }
         return try await read(at: state, from: nil, by: order, of: session, log)
     }
 
-    /// Reads what the index of the home says of a state; `nil` where there is none that counts. The entries behind it were
-    /// not looked at.
+    /// Reads what the index of the home says of a state; `nil` where there is none that counts, or where the keys of a
+    /// pack are out of reach. The entries behind it were not looked at.
     static func indexed(at state: LogState, of session: Session) async throws(TresorError) -> RecordView? {
-        try await Cores.apart { () throws(TresorError) -> RecordView? in
-            guard let index = IndexFile(session: session, tresor: state.tresor).read(at: state) else { return nil }
-            let packs = PackReader(client: session.client, tresor: state.tresor)
-            var checkpoints: [Checkpoint] = []
-            for sequence in index.checkpoints {
-                guard let entry = try? packs.entry(sequence, of: state), case .checkpoint(let body)? = try? entry.body
-                else { return nil }
-                checkpoints.append(Checkpoint(entry: entry, body: body, state: state))
-            }
-            return RecordView(
-                state: state, member: state.members[session.user], table: index.table, keyRing: session.keyRing,
-                commits: [:], end: index.head.sequence + 1, isIndexed: true, checkpoints: checkpoints, volumes: nil,
-                isOwn: false, isComparable: false)
+        let file = IndexFile(session: session, tresor: state.tresor)
+        guard let index = try await Cores.apart({ () throws(TresorError) in file.read(at: state) }) else { return nil }
+        // The links to the lowest one lead through the others.
+        for epoch in index.epochs {
+            let keys = try? await session.keyRing.keys(of: epoch, in: state, homeFirst: true)
+            if keys == nil { return nil }
         }
+        var checkpoints: [Checkpoint] = []
+        for entry in index.checkpoints {
+            guard case .checkpoint(let body)? = try? entry.body else { return nil }
+            checkpoints.append(Checkpoint(entry: entry, body: body, state: state))
+        }
+        return RecordView(
+            state: state, member: state.members[session.user], table: index.table, keyRing: session.keyRing,
+            commits: [:], end: index.head.sequence + 1, epochs: Set(index.epochs), isIndexed: true,
+            checkpoints: checkpoints, volumes: nil, isOwn: false, isComparable: false)
     }
 
     private static func keys(
@@ -165,7 +177,8 @@ struct RecordView: Sendable {
 
     private init(
         state: LogState, member: Member?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry], end: UInt64,
-        isIndexed: Bool, checkpoints: [Checkpoint], volumes: VolumeIndex?, isOwn: Bool, isComparable: Bool
+        epochs: Set<UInt64>, isIndexed: Bool, checkpoints: [Checkpoint], volumes: VolumeIndex?, isOwn: Bool,
+        isComparable: Bool
     ) {
         self.state = state
         self.member = member
@@ -173,6 +186,7 @@ struct RecordView: Sendable {
         self.keyRing = keyRing
         self.commits = commits
         self.end = end
+        self.epochs = epochs
         self.isIndexed = isIndexed
         self.checkpoints = checkpoints
         self.volumes = volumes
@@ -214,7 +228,7 @@ struct RecordView: Sendable {
     }
 
     /// Whether packs say everything, so that no checkpoint could say anything else.
-    private var isWholeByPacks: Bool { isByPacks && table.isComplete }
+    var isWholeByPacks: Bool { isByPacks && table.isComplete }
 
     /// The view, once it is known that the home has all packs.
     ///
@@ -223,16 +237,19 @@ struct RecordView: Sendable {
         let used = table.revisions
         let commits = entries.reduce(into: [UInt64: Entry]()) { if used.contains($1.sequence) { $0[$1.sequence] = $1 } }
         var view = RecordView(
-            state: state, member: member, table: table, keyRing: keyRing, commits: commits, end: end, isIndexed: false,
-            checkpoints: checkpoints, volumes: volumes, isOwn: isOwn, isComparable: isComparable)
+            state: state, member: member, table: table, keyRing: keyRing, commits: commits, end: end,
+            epochs: epochs, isIndexed: false, checkpoints: checkpoints, volumes: volumes, isOwn: isOwn,
+            isComparable: isComparable)
         view.lookedAtCount = lookedAtCount
         return view
     }
 
     /// Whether an index of this view would save the next program many packs (SPEC §8.5).
     ///
-    /// - Parameter least: the number of packs that are many.
-    func isWorthAnIndex(from least: Int) -> Bool { isWholeByPacks && lookedAtCount >= least }
+    /// - Parameter least: the number of packs that are many. A long log has a large index: there, more are.
+    func isWorthAnIndex(from least: Int) -> Bool {
+        isWholeByPacks && lookedAtCount >= least && UInt64(lookedAtCount) >= end / 16
+    }
 
     /// The view, once an index of it was kept.
     func indexed() -> RecordView {
@@ -334,6 +351,9 @@ struct RecordView: Sendable {
 }
 
 extension [UInt64: Result<EpochKeys, TresorError>] {
+    /// The epochs whose keys were found.
+    fileprivate var opened: [UInt64] { filter { (try? $0.value.get()) != nil }.map(\.key) }
+
     fileprivate func ofEpoch(of entry: Entry) throws(TresorError) -> EpochKeys {
         guard case .commit(let commit) = try entry.body, let keys = self[commit.epoch] else { throw .noAccess }
         return try keys.get()

@@ -44,21 +44,26 @@ extension Records {
     ///
     /// What an index of the home says is read of it, and an index is kept where it saves much.
     ///
-    /// - Parameter log: entries of the state that were read already.
-    func view(at state: LogState, _ log: RecordEntries? = nil) async throws(TresorError) -> RecordView {
-        let known = cache.view
+    /// - Parameters:
+    ///   - log: entries of the state that were read already.
+    ///   - isAnew: whether no index counts.
+    func view(
+        at state: LogState, _ log: RecordEntries? = nil, isAnew: Bool = false
+    ) async throws(TresorError) -> RecordView {
+        let known = cache.view.flatMap { isAnew && $0.isIndexed ? nil : $0 }
         if let known, known.state.head == state.head, known.unread.isEmpty {
             let client = session.client
             let isCurrent = try await Cores.apart { () throws(TresorError) in try known.isCurrent(in: client) }
             if isCurrent { return known }
         }
         var start = known.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
-        if start == nil { start = try await RecordView.indexed(at: state, of: session) }
+        if start == nil, !isAnew { start = try await RecordView.indexed(at: state, of: session) }
         var view = try await RecordView.read(at: state, from: start, of: session, log)
         if view.isWorthAnIndex(from: leastIndexedCount) {
             let file = IndexFile(session: session, tresor: tresor)
-            try? await Cores.apart { [view] () throws(TresorError) in try file.keep(view) }
-            view = view.indexed()
+            let isKept = try? await Cores.apart { [view] () throws(TresorError) in try file.keep(view) }
+            // A home that takes none is asked again after as many packs.
+            if isKept != false { view = view.indexed() }
         }
         cache.view = view
         return view
@@ -70,9 +75,12 @@ extension Records {
     /// Where an index stands for what is lost, the records are read again without it, as if it had never been there: behind
     /// a pull, if the store was asked before.
     func read<Value: Sendable>(
-        _ view: RecordView, acceptingIncomplete: Bool = true,
+        _ known: RecordView, acceptingIncomplete: Bool = true,
         _ body: @escaping @Sendable (RecordView, PackReader) throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
+        // What was read anew since takes the place of what an index says.
+        let anew = cache.view.flatMap { !$0.isIndexed && $0.state.head == known.state.head ? $0 : nil }
+        let view = known.isIndexed ? anew ?? known : known
         guard acceptingIncomplete || view.table.isComplete else { throw .store(.withheld) }
         do throws(TresorError) {
             return try await Cores.apart { () throws(TresorError) in
@@ -85,13 +93,19 @@ extension Records {
             }
             guard view.isIndexed else { throw error }
         }
-        if !cache.hasNotBegun { _ = try? await pull() }
-        let whole = try await RecordView.read(at: try await readableState(), from: nil, of: session)
-        cache.view = whole
+        if !cache.hasNotBegun {
+            do throws(TresorError) {
+                _ = try await pull()
+            } catch {
+                // Without the store, the home alone tells.
+                guard case .store = error else { throw error }
+            }
+        }
+        let whole = try await self.view(at: try await readableState(), isAnew: true)
         return try await read(whole, acceptingIncomplete: acceptingIncomplete, body)
     }
 
-    /// Forgets the view, and the index of the home.
+    /// Forgets the view, and the index of the home: the next pull would ask for nothing for which it stands.
     func forgetView() async {
         cache.view = nil
         let file = IndexFile(session: session, tresor: tresor)

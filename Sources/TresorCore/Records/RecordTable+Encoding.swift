@@ -23,7 +23,7 @@ extension RecordTable {
             try decoder.integer(UInt64.self)
         }
         let count = Int(try decoder.integer(UInt32.self))
-        var versions: [Name: [Head]] = [:]
+        var versions: [Name: Versions] = [:]
         versions.reserveCapacity(min(count, decoder.remaining / Head.leastByteCount))
         // Many records have one type, which is held once.
         var type = Name.empty
@@ -34,9 +34,9 @@ extension RecordTable {
                 type = head.type
                 return head
             }
-            guard heads.allSatisfy({ $0.revision <= last }), versions.updateValue(heads, forKey: record) == nil else {
-                throw .altered
-            }
+            guard heads.allSatisfy({ $0.revision <= last }),
+                versions.updateValue(Versions(heads: heads), forKey: record) == nil
+            else { throw .altered }
         }
         self.init(versions, void: void, upto: last)
     }

@@ -86,8 +86,8 @@ package struct RecordTable: Sendable {
     package init() {}
 
     /// Begins with what an index says, in place of all commits up to an entry. Nothing of them is missing.
-    init(_ versions: [Name: [Head]], void: [UInt64], upto last: UInt64) {
-        self.versions = versions.mapValues { Versions(heads: $0) }
+    init(_ versions: [Name: Versions], void: [UInt64], upto last: UInt64) {
+        self.versions = versions
         self.void = void
         taken = last
     }

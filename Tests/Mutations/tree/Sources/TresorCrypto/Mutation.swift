@@ -166,6 +166,8 @@ extension Mutation {
     package static let newestKey = Mutation(rawValue: "newestKey")
     /// That nobody goes on with another owner's volumes while the store has packs that they replaced.
     package static let packsLeft = Mutation(rawValue: "packsLeft")
+    /// That an owner seals nothing by an index while the home lacks a pack.
+    package static let lostPacks = Mutation(rawValue: "lostPacks")
     /// That a home keeps volumes for a member alone.
     package static let memberVolumes = Mutation(rawValue: "memberVolumes")
     /// That nothing is shown as the newest while packs are missing.

@@ -134,7 +134,7 @@ extension RealAttackTests {
             let state = try await scene.state
             let member = try #require(state.members[scene.anna.user])
             let forged = try IndexFile(session: scene.anna, tresor: scene.tresor).sealed(
-                RecordIndex(head: state.head, checkpoints: [], table: RecordTable()), for: member)
+                RecordIndex(head: state.head, epochs: [], checkpoints: [], table: RecordTable()), for: member)
             try scene.anna.client.home.replace(.recordIndex(scene.tresor), with: forged)
             let renewed = try scene.anna.identity.renewCard(time: 5).identity
             let session = Session(client: scene.world.client(scene.anna.client.home), identity: renewed)
