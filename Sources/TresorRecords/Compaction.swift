@@ -64,6 +64,11 @@ struct Compaction: Sendable {
             plan = nil
             switch decided.step {
             case .seal(let volumes):
+                // Without the pack of an earlier version, nobody could prove what was sealed.
+                guard try await hasPacks(decided.view, CommitReader(client: client).records(of: state)) else {
+                    await records.forgetView()
+                    continue
+                }
                 try await seal(volumes, by: decided, &put)
                 if let report = try await append(&put, to: state) { sealed = report }
             case .delete(let blobs):
@@ -101,7 +106,7 @@ struct Compaction: Sendable {
     ) async throws(TresorError) -> CompactionPlan? {
         try checkOwner(state)
         let log = try await CommitReader(client: client).records(of: state)
-        let known = try await isSealed ? records.view(at: state, log) : known(at: state, log)
+        let known = try await known(at: state, log)
         let view = try await CheckpointTrust(records: records, state: state, entries: log).sealable(known)
         guard view.table.isComplete else {
             guard state.head.sequence > head else { throw .store(.withheld) }
@@ -132,16 +137,24 @@ struct Compaction: Sendable {
         return CompactionPlan(report: report, view: view, step: .seal(volumes))
     }
 
-    /// The view of the home. What it says for packs that are lost by now counts for nothing.
+    /// The view of the home. What an index says for packs that are lost by now counts for nothing.
     private func known(at state: LogState, _ log: RecordEntries) async throws(TresorError) -> RecordView {
         let known = try await records.view(at: state, log)
-        guard known.isWholeByPacks else { return known }
-        if try await RecordPull(session: session, state: state).fetchLost(log) {
+        guard known.isIndexed else { return known }
+        if try await hasPacks(known, log) {
             records.cache.view = known.proved(by: log.commits)
         } else {
             await records.forgetView()
         }
         return try await records.view(at: state, log)
+    }
+
+    /// Whether the home has all packs, where these say everything. What it has lost is fetched.
+    ///
+    /// - Parameter log: all commits.
+    private func hasPacks(_ view: RecordView, _ log: RecordEntries) async throws(TresorError) -> Bool {
+        guard view.isWholeByPacks else { return true }
+        return try await RecordPull(session: session, state: view.state).fetchLost(log)
     }
 
     /// Deletes what a plan says.
