@@ -76,7 +76,9 @@ enum RecordOperations {
         let scene = try RecordScene(input)
         let kept = try scene.kept()
         let packs = scene.items.filter { $0.key < scene.state.checkpoint }
-        try RecordTable.comparePacks(kept, upto: scene.state.floor, commits: packs.keys.sorted()) { packs[$0] ?? [] }
+        try RecordTable.comparePacks(kept, upto: scene.state.floor, commits: packs.keys.sorted()) {
+            (sequence) throws(TresorError) in try PackItem.all(packs[sequence] ?? [])
+        }
         return try fields(of: kept)
     }
 

@@ -10,6 +10,10 @@ struct Compaction: Sendable {
     private static let attemptCount = 16
 
     let records: Records
+    /// The packs that were opened to be sealed anew.
+    private let opened = OpenedPacks()
+
+    init(records: Records) { self.records = records }
 
     private var session: Session { records.session }
     private var client: Client { session.client }
@@ -60,6 +64,11 @@ struct Compaction: Sendable {
             plan = nil
             switch decided.step {
             case .seal(let volumes):
+                // Without the pack of an earlier version, nobody could prove what was sealed.
+                guard try await hasPacks(decided.view, CommitReader(client: client).records(of: state)) else {
+                    await records.forgetView()
+                    continue
+                }
                 try await seal(volumes, by: decided, &put)
                 if let report = try await append(&put, to: state) { sealed = report }
             case .delete(let blobs):
@@ -97,7 +106,7 @@ struct Compaction: Sendable {
     ) async throws(TresorError) -> CompactionPlan? {
         try checkOwner(state)
         let log = try await CommitReader(client: client).records(of: state)
-        let known = try await records.view(at: state, log)
+        let known = try await known(at: state, log)
         let view = try await CheckpointTrust(records: records, state: state, entries: log).sealable(known)
         guard view.table.isComplete else {
             guard state.head.sequence > head else { throw .store(.withheld) }
@@ -105,7 +114,7 @@ struct Compaction: Sendable {
         }
         var report = CompactReport(tresor: tresor)
         let limit = limit(in: state, &report)
-        let unneeded = UnneededBlobs(session: session, view: view, entries: log.all)
+        let unneeded = UnneededBlobs(session: session, view: view, entries: log.all, opened: opened)
         if isSealed || !hasGain(upto: limit, in: view, log) {
             report.upto = state.floor
             do throws(TresorError) {
@@ -126,6 +135,26 @@ struct Compaction: Sendable {
         report.note(keeping: volumes)
         report.note(deleting: try await unneeded.blobs(upto: limit, keeping: attachments))
         return CompactionPlan(report: report, view: view, step: .seal(volumes))
+    }
+
+    /// The view of the home. What an index says for packs that are lost by now counts for nothing.
+    private func known(at state: LogState, _ log: RecordEntries) async throws(TresorError) -> RecordView {
+        let known = try await records.view(at: state, log)
+        guard known.isIndexed else { return known }
+        if try await hasPacks(known, log) {
+            records.cache.view = known.proved(by: log.commits)
+        } else {
+            await records.forgetView()
+        }
+        return try await records.view(at: state, log)
+    }
+
+    /// Whether the home has all packs, where these say everything. What it has lost is fetched.
+    ///
+    /// - Parameter log: all commits.
+    private func hasPacks(_ view: RecordView, _ log: RecordEntries) async throws(TresorError) -> Bool {
+        guard view.isWholeByPacks else { return true }
+        return try await RecordPull(session: session, state: view.state).fetchLost(log)
     }
 
     /// Deletes what a plan says.
@@ -216,14 +245,14 @@ struct Compaction: Sendable {
     /// Seals volumes, and puts each into the store before the next one is made. If that fails, those that were put go again.
     private func put(_ volumes: [VolumePlan], of view: RecordView) async throws(TresorError) -> [Blob] {
         let keys = try await session.keyRing.keys(of: view.state.epoch, in: view.state)
-        let (session, time) = (session, client.clock())
+        let (session, opened, time) = (session, opened, client.clock())
         let store = BlobReader(client.store, tresor)
         var named: [Blob] = []
         do throws(TresorError) {
             for volume in volumes {
                 try Cancellation.check()
                 let (blob, bytes) = try await Cores.apart { () throws(TresorError) in
-                    let bytes = try volume.seal(of: view, with: keys, by: session, at: time)
+                    let bytes = try volume.seal(of: view, with: keys, by: session, at: time, noting: opened)
                     return (try Blob(of: bytes), bytes)
                 }
                 named.append(blob)

@@ -81,12 +81,10 @@ struct VolumePlan: Hashable, Sendable {
     ) -> (volumes: [VolumePlan], attachments: KeptAttachments) {
         var kept: [(version: Version, byteCount: Int)] = []
         var attachments = KeptAttachments()
-        for name in table.names {
-            for head in table.heads(of: name) where head.revision <= limit {
-                let version = Version(revision: head.revision, record: name)
-                kept.append((version, Kept.byteCount(ofItem: head.itemByteCount)))
-                if let place = head.attachment { attachments.insert(place, of: head.revision) }
-            }
+        table.forEachHead { record, head in
+            guard head.revision <= limit else { return }
+            kept.append((Version(revision: head.revision, record: record), Kept.byteCount(ofItem: head.itemByteCount)))
+            if let place = head.attachment { attachments.insert(place, of: head.revision) }
         }
         kept.sort { ($0.version.revision, $0.version.record) < ($1.version.revision, $1.version.record) }
         var volumes = [VolumePlan()]
@@ -102,19 +100,25 @@ struct VolumePlan: Hashable, Sendable {
         return (volumes, attachments)
     }
 
-    /// Reads the versions from packs and volumes of the home, and seals them.
+    /// Reads the versions from packs and volumes of the home, on all cores, and seals them.
     ///
     /// - Parameters:
     ///   - view: that of the state before the checkpoint, by which the volume was planned.
     ///   - keys: those of the current epoch.
+    ///   - opened: takes what each pack says that is opened.
     func seal(
-        of view: RecordView, with keys: EpochKeys, by session: Session, at time: UInt64
+        of view: RecordView, with keys: EpochKeys, by session: Session, at time: UInt64, noting opened: OpenedPacks
     ) throws(TresorError) -> [UInt8] {
-        let packs = PackReader(client: session.client, tresor: view.state.tresor)
-        var kept: [Kept] = []
-        for version in versions {
-            let item = try view.item(of: version.record, at: version.revision, from: packs)
-            kept.append(Kept(sequence: version.revision, item: item))
+        // Volumes are read by one reader.
+        let shares = view.isByPacks ? PackFiles.byPart(versions, \.revision) : [versions]
+        let kept = try Cores.map(shares.count, grain: 1) { (range) throws(TresorError) in
+            let packs = PackReader(client: session.client, tresor: view.state.tresor, noting: opened)
+            var kept: [Kept] = []
+            for version in shares[range].joined() {
+                let item = try view.item(of: version.record, at: version.revision, from: packs)
+                kept.append(Kept(sequence: version.revision, item: item))
+            }
+            return kept
         }
         return try Volume(of: kept).seal(with: keys, at: view.state, by: session.identity, time: time).bytes
     }

@@ -113,19 +113,19 @@ package struct HomeRecords: Sendable {
     package func versions(of names: [String]) async throws(TresorError) -> [[RecordVersion]] {
         // The outbox first, as in get.
         let outbox = try await records.outbox.present()
-        let view = try await records.view()
-        return try await Cores.apart { () throws(TresorError) in
+        return try await records.read(try await records.view()) { (view, packs) throws(TresorError) in
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
             var all: [[RecordVersion]] = []
             for text in names {
                 let name = try Name(text: text)
                 let unsent = outbox.item(of: name)
-                let versions = [unsent].compactMap(\.self).map {
+                var versions = [unsent].compactMap(\.self).map {
                     RecordVersion(
                         revision: nil, author: session.user, isVerified: true, time: $0.time, isDeletion: $0.isDeletion)
                 }
                 let heads = unsent.map { view.table.different(from: $0) } ?? view.table.different(of: name)
-                all.append(versions + heads.compactMap { Self.version($0, in: view, &authors) })
+                for head in heads { versions.append(try Self.version(head, in: view, packs, &authors)) }
+                all.append(versions)
             }
             return all
         }
@@ -134,25 +134,27 @@ package struct HomeRecords: Sendable {
     /// Lists the versions of records by others that a home had shown, by rank. A change replaces them.
     ///
     /// - Returns: those of each record, in the order of `names`.
-    /// - Throws: the errors of a name.
+    /// - Throws: the errors of a name; ``TresorError/store(_:)`` where the home has lost an entry.
     package func ofOthers(_ names: [String], in seen: SeenRecords) async throws(TresorError) -> [[RecordVersion]] {
-        guard let view = seen.view else { return names.map { _ in [] } }
-        return try await Cores.apart { () throws(TresorError) in
+        guard let shown = seen.view else { return names.map { _ in [] } }
+        return try await records.read(shown) { (view, packs) throws(TresorError) in
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
             var all: [[RecordVersion]] = []
             for text in names {
-                let heads = view.table.different(of: try Name(text: text))
-                all.append(
-                    heads.compactMap { Self.version($0, in: view, &authors) }.filter { $0.author != session.user })
+                var versions: [RecordVersion] = []
+                for head in shown.table.different(of: try Name(text: text)) {
+                    versions.append(try Self.version(head, in: view, packs, &authors))
+                }
+                all.append(versions.filter { $0.author != session.user })
             }
             return all
         }
     }
 
     private static func version(
-        _ head: RecordTable.Head, in view: RecordView, _ authors: inout AuthorChecks
-    ) -> RecordVersion? {
-        guard let entry = view.commits[head.revision] else { return nil }
+        _ head: RecordTable.Head, in view: RecordView, _ packs: PackReader, _ authors: inout AuthorChecks
+    ) throws(TresorError) -> RecordVersion {
+        let entry = try view.commit(head.revision, from: packs)
         let isVerified = (try? authors.check(entry.author, generation: entry.generation, in: view.state)) != nil
         return RecordVersion(
             revision: head.revision, author: entry.author, isVerified: isVerified, time: head.time,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tresor
 import TresorCore
 package import TresorCrypto
@@ -59,6 +60,18 @@ struct PackFiles: Sendable {
 
     /// The part in which the pack of an entry is.
     static func part(of sequence: UInt64) -> UInt64 { sequence / LogArchive.packPartCount }
+
+    /// Returns values in the shares that one reader each reads best: those of one part, with rising sequence numbers.
+    static func byPart<Value>(_ values: [Value], _ sequence: (Value) -> UInt64) -> [[Value]] {
+        var (parts, last): ([[Value]], UInt64?) = ([], nil)
+        for value in values {
+            let part = Self.part(of: sequence(value))
+            if part != last { parts.append([]) }
+            parts[parts.count - 1].append(value)
+            last = part
+        }
+        return parts
+    }
 
     /// Reads a piece; `nil` for none. One that cannot be read counts as empty: its packs are read from the store again.
     func piece(_ number: UInt64, of part: UInt64) throws(TresorError) -> KeptPacks? {
@@ -128,7 +141,7 @@ struct PackFiles: Sendable {
     }
 }
 
-/// Reads kept packs one after another, and holds one piece, and what the last few packs say.
+/// Reads kept packs and entries one after another, and holds one piece, what the last few packs say, and the entries.
 final class PackReader {
     /// The most packs whose items are held: at most 1 MiB each.
     private static let openedCount = 16
@@ -139,10 +152,17 @@ final class PackReader {
     /// Which piece of a part has the pack of an entry.
     private var places: (part: UInt64, pieces: [UInt64: UInt64])?
     private var held: (part: UInt64, number: UInt64, piece: KeptPacks)?
+    /// The parts of the log copy that were read, each by its first entry.
+    private var log: [UInt64: [[UInt8]]] = [:]
+    /// The entries that were read.
+    private var entries: [UInt64: Entry] = [:]
     /// The last used one last.
     private var opened: [(sequence: UInt64, items: [Item])] = []
+    private let noted: OpenedPacks?
 
-    init(client: Client, tresor: TresorID) {
+    /// - Parameter noted: takes what each pack says that is opened.
+    init(client: Client, tresor: TresorID, noting noted: OpenedPacks? = nil) {
+        self.noted = noted
         files = PackFiles(client, tresor)
         volumes = VolumeReader(VolumeFiles(client: client, tresor: tresor))
     }
@@ -165,6 +185,29 @@ final class PackReader {
         return held?.piece.packs[sequence]
     }
 
+    /// Returns an entry of a state, as the home has it.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` where the home lacks it.
+    func entry(_ sequence: UInt64, of state: LogState) throws(TresorError) -> Entry {
+        if let entry = entries[sequence] { return entry }
+        let first = LogCopy.end(ofPartWith: sequence) - LogCopy.partCount
+        let part: [[UInt8]]
+        if let read = log[first] {
+            part = read
+        } else {
+            do throws(TresorError) {
+                part = try files.client.archive.entries(of: state, from: first)
+            } catch {
+                throw error == .notFound ? .store(.withheld) : error
+            }
+            log[first] = part
+        }
+        guard sequence - first < UInt64(part.count) else { throw .store(.withheld) }
+        let entry = try Entry(part[Int(sequence - first)])
+        entries[sequence] = entry
+        return entry
+    }
+
     /// Returns the items of the pack of an entry.
     ///
     /// - Parameter open: opens it, if it is not among the last few.
@@ -177,8 +220,23 @@ final class PackReader {
             return pack.items
         }
         let items = try open(try pack(of: sequence))
+        try noted?.note(items, of: sequence)
         if opened.count == Self.openedCount { opened.removeFirst() }
         opened.append((sequence, items))
         return items
+    }
+}
+
+/// What the packs say that a compaction has opened, without their contents. It opens none of them twice: what it seals is
+/// later compared with this.
+final class OpenedPacks: Sendable {
+    private let packs = Mutex<[UInt64: [PackItem]]>([:])
+
+    /// The items of a pack; `nil` for one that was not opened.
+    subscript(sequence: UInt64) -> [PackItem]? { packs.withLock { $0[sequence] } }
+
+    func note(_ items: [Item], of sequence: UInt64) throws(TresorError) {
+        let items = try PackItem.all(items)
+        packs.withLock { $0[sequence] = items }
     }
 }

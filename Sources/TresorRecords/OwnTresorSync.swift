@@ -232,10 +232,8 @@ package struct OwnTresorSync: Sendable {
     ) async throws(TresorError) -> (view: RecordView, contents: [(name: Name, content: Result<[UInt8], TresorError>)]) {
         // The home has a commit before the outbox lets go of it. So the outbox is read first.
         let outbox = try await records.outbox.present()
-        let view = try await records.view()
-        guard view.table.isComplete else { throw .store(.withheld) }
-        let contents = try await Cores.apart { () throws(TresorError) in
-            let packs = PackReader(client: records.session.client, tresor: records.tresor)
+        return try await records.read(try await records.view(), acceptingIncomplete: false) {
+            (view, packs) throws(TresorError) in
             var contents: [(name: Name, content: Result<[UInt8], TresorError>)] = []
             for name in Set(view.table.names).union(outbox.records).sorted() {
                 var items = [outbox.item(of: name)].compactMap(\.self)
@@ -243,7 +241,9 @@ package struct OwnTresorSync: Sendable {
                     do throws(TresorError) {
                         items.append(try view.item(of: name, at: head.revision, from: packs))
                     } catch {
-                        guard error == .altered || error == .unsupported else { throw error }
+                        // Without the index it is read again.
+                        let isLost = error == .altered && view.isIndexed
+                        guard error == .altered || error == .unsupported, !isLost else { throw error }
                         contents.append((name, .failure(error)))
                     }
                 }
@@ -255,8 +255,7 @@ package struct OwnTresorSync: Sendable {
                     }
                 }
             }
-            return contents
+            return (view, contents)
         }
-        return (view, contents)
     }
 }

@@ -46,6 +46,15 @@ struct RecordPull: Sendable {
         try await fetch(try await lackingPacks(of: log.commits.filter { $0.sequence <= state.floor }))
     }
 
+    /// Fetches the packs that the home has lost since they were read, or for which an index stands.
+    ///
+    /// - Returns: whether the home has all packs.
+    func fetchLost(_ log: RecordEntries) async throws(TresorError) -> Bool {
+        guard try await !lackingPacks(of: log.commits).isEmpty else { return true }
+        _ = try await fetch(log.commits)
+        return try await lackingPacks(of: log.commits).isEmpty
+    }
+
     /// The packs of commits that the home lacks, by their numbers.
     private func lackingPacks(of entries: [Entry]) async throws(TresorError) -> [UInt64: Blob] {
         let files = PackFiles(client, state.tresor)

@@ -120,10 +120,11 @@ struct RecordSync: Sendable {
     private func pull(_ state: LogState, _ report: inout SyncReport) async throws(TresorError) {
         let known = records.cache.view.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
         let pull = RecordPull(session: session, state: state)
-        let log = try await CommitReader(client: client).records(of: state, from: known?.state.entryCount ?? 0)
+        var log = try await CommitReader(client: client).records(of: state, from: known?.state.entryCount ?? 0)
         report.receivedCount += try await pull.fetch((known?.missing ?? []) + log.commits)
         var view = try await records.view(at: state, log)
         // Volumes also stand for packs that are there and do not open here.
+        if known?.isByPacks == true, !view.isByPacks { log = try await CommitReader(client: client).records(of: state) }
         if view.isBehind, let checkpoint = view.checkpoint, view.member?.history == .all {
             let count = try await pull.fetchVolumes(of: checkpoint)
             report.receivedCount += count
@@ -133,7 +134,7 @@ struct RecordSync: Sendable {
                 view = try await records.view(at: state, log)
             }
         }
-        if known == nil { view = try await judgeNewest(view, log) }
+        if known?.state.checkpoint != state.checkpoint { view = try await judgeNewest(view, log) }
         report.note(view)
         records.cache.tell(view)
     }

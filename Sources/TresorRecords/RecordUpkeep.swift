@@ -30,7 +30,8 @@ extension Records {
     /// - Throws: ``TresorError/noAccess`` for somebody who is no member, ``TresorError/waiting`` for somebody who waits;
     ///   ``TresorError/unverified`` while the founder was not compared; the errors of the store and of the home.
     @concurrent package func check() async throws(TresorError) -> RecordFindings {
-        let view = try await view()
+        // An index says nothing of what the home has now.
+        let view = try await RecordView.read(at: try await readableState(), from: nil, of: session)
         let pull = RecordPull(session: session, state: view.state)
         let lost = try await pull.lost(from: view.state.floor > 0 ? view.state.floor + 1 : 0)
         return RecordFindings(
@@ -41,13 +42,12 @@ extension Records {
     /// Reads every attachment that a shown version or one put aside has, part by part. Many versions may name one, which
     /// is read once.
     private func lostContents(in view: RecordView) async throws(TresorError) -> [String] {
+        let packs = PackReader(client: session.client, tresor: tresor)
         var named: [(record: Name, blob: Blob)] = []
         for record in view.table.names {
-            for head in view.table.heads(of: record) {
-                guard let entry = view.commits[head.revision], let blob = Attachments.blob(of: head, in: entry) else {
-                    continue
-                }
-                named.append((record, blob))
+            for head in view.table.heads(of: record) where head.attachment != nil {
+                let entry = try view.commit(head.revision, from: packs)
+                if let blob = Attachments.blob(of: head, in: entry) { named.append((record, blob)) }
             }
         }
         let present = try await BlobReader(session.client.store, tresor).present(named.map(\.blob), inParts: true)

@@ -12,8 +12,17 @@ struct RecordView: Sendable {
     private(set) var table: RecordTable
     /// Has the keys. The view holds none, so that they end with the session.
     private let keyRing: KeyRing
-    /// The commits of the versions that no later one replaces, and those whose packs are missing, by sequence number.
+    /// The commits that were read of the versions that no later one replaces, and those whose packs are missing, by
+    /// sequence number.
     let commits: [UInt64: Entry]
+    /// The number of entries that were read, and of those for which an index stands.
+    private let end: UInt64
+    /// The epochs of the commits that were read.
+    let epochs: Set<UInt64>
+    /// Whether an index stands for some packs (SPEC §8.5). Nobody has looked whether the home has these.
+    let isIndexed: Bool
+    /// The number of packs that were looked at and that no index stands for.
+    private var lookedAtCount = 0
     /// The commits that are missing although the home had their packs.
     private(set) var unread: Set<UInt64> = []
     /// All checkpoints that are not void, in order.
@@ -43,11 +52,11 @@ struct RecordView: Sendable {
     ) async throws(TresorError) -> RecordView {
         let member = state.members[session.user]
         let known = known.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
-        let first = known?.state.entryCount ?? 0
+        let first = known?.end ?? 0
         var all = log?.part(of: state, from: first)
         if all == nil { all = try await CommitReader(client: session.client).records(of: state, from: first).all }
         let entries = all?.filter(\.isCommit) ?? []
-        let checkpoints = known?.checkpoints ?? Checkpoint.all(all ?? [], of: state)
+        let checkpoints = Checkpoint.all(all ?? [], of: state, behind: known?.checkpoints ?? [])
         let late = known?.missing ?? []
         let keys = await keys(of: late + entries, in: state, session)
         var volumeKeys: [UInt64: Result<EpochKeys, TresorError>] = [:]
@@ -56,7 +65,7 @@ struct RecordView: Sendable {
             readable = try await order.readable(checkpoints, for: session)
             for checkpoint in readable { volumeKeys[checkpoint.body.epoch] = await Self.keys(of: checkpoint, session) }
         }
-        return try await Cores.apart { [volumeKeys, readable] () throws(TresorError) in
+        let view = try await Cores.apart { [volumeKeys, readable] () throws(TresorError) -> RecordView? in
             let packs = PackReader(client: session.client, tresor: state.tresor)
             func open(_ entry: Entry) -> PackOutcome {
                 PackOutcome.openPack(
@@ -84,6 +93,8 @@ struct RecordView: Sendable {
             if let known {
                 (table, volumes) = (known.table, known.volumes)
                 for entry in late + entries { table.take(open(entry), at: entry.sequence) }
+                // A new checkpoint stands for what is missing up to its floor, and for the rest with it.
+                if known.isByPacks, !table.isComplete(upto: state.floor) { return nil }
             } else {
                 // Who can open no volume reads by none. Where nothing tells all, the newest one says what is missing.
                 let newest = checkpoints.last
@@ -95,17 +106,50 @@ struct RecordView: Sendable {
                     if table.isComplete(upto: newest?.body.upto ?? 0) { break }
                 }
             }
-            let used = table.revisions
+            if known == nil || !late.isEmpty || !entries.isEmpty {
+                let used = table.revisions
+                commits = commits.filter { used.contains($0.key) }
+            }
             var view = RecordView(
-                state: state, member: member, table: table, keyRing: session.keyRing,
-                commits: commits.filter { used.contains($0.key) }, checkpoints: checkpoints, volumes: volumes,
+                state: state, member: member, table: table, keyRing: session.keyRing, commits: commits,
+                end: state.entryCount, epochs: (known?.epochs ?? []).union(keys.opened),
+                isIndexed: known?.isIndexed ?? false, checkpoints: checkpoints, volumes: volumes,
                 isOwn: volumes?.checkpoint.isOwn(of: session) ?? false,
                 isComparable: known?.isComparable ?? (readable.count > 1))
+            view.lookedAtCount = (known?.lookedAtCount ?? 0) + late.count + entries.count
             view.unread = try view.kept(packs)
             view.hadVolumes = try view.hasVolumes(packs.volumes.files)
             view.isRefuted = known?.isRefuted ?? false
             return view
         }
+        if let view { return view }
+        if known?.isIndexed == true {
+            // The next program would read it in vain.
+            let file = IndexFile(session: session, tresor: state.tresor)
+            try? await Cores.apart { () throws(TresorError) in try file.forget() }
+        }
+        return try await read(at: state, from: nil, by: order, of: session, log)
+    }
+
+    /// Reads what the index of the home says of a state; `nil` where there is none that counts, or where the keys of a
+    /// pack are out of reach. The entries behind it were not looked at.
+    static func indexed(at state: LogState, of session: Session) async throws(TresorError) -> RecordView? {
+        let file = IndexFile(session: session, tresor: state.tresor)
+        guard let index = try await Cores.apart({ () throws(TresorError) in file.read(at: state) }) else { return nil }
+        // The links to the lowest one lead through the others.
+        for epoch in index.epochs {
+            let keys = try? await session.keyRing.keys(of: epoch, in: state, homeFirst: true)
+            if keys == nil { return nil }
+        }
+        var checkpoints: [Checkpoint] = []
+        for entry in index.checkpoints {
+            guard case .checkpoint(let body)? = try? entry.body else { return nil }
+            checkpoints.append(Checkpoint(entry: entry, body: body, state: state))
+        }
+        return RecordView(
+            state: state, member: state.members[session.user], table: index.table, keyRing: session.keyRing,
+            commits: [:], end: index.head.sequence + 1, epochs: Set(index.epochs), isIndexed: true,
+            checkpoints: checkpoints, volumes: nil, isOwn: false, isComparable: false)
     }
 
     private static func keys(
@@ -132,14 +176,18 @@ struct RecordView: Sendable {
     }
 
     private init(
-        state: LogState, member: Member?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry],
-        checkpoints: [Checkpoint], volumes: VolumeIndex?, isOwn: Bool, isComparable: Bool
+        state: LogState, member: Member?, table: RecordTable, keyRing: KeyRing, commits: [UInt64: Entry], end: UInt64,
+        epochs: Set<UInt64>, isIndexed: Bool, checkpoints: [Checkpoint], volumes: VolumeIndex?, isOwn: Bool,
+        isComparable: Bool
     ) {
         self.state = state
         self.member = member
         self.table = table
         self.keyRing = keyRing
         self.commits = commits
+        self.end = end
+        self.epochs = epochs
+        self.isIndexed = isIndexed
         self.checkpoints = checkpoints
         self.volumes = volumes
         self.isOwn = isOwn
@@ -173,9 +221,41 @@ struct RecordView: Sendable {
     }
 
     /// Whether a view of a later state needs no more than what came since this one. A new checkpoint changes which packs
-    /// are needed. One that is false changes nothing.
+    /// are needed, unless all are there. One that is false changes nothing.
     func goesOn(for user: UserID, in state: LogState) -> Bool {
-        isBegun(for: user, in: state) && self.state.checkpoint == state.checkpoint && (!isBehind || isRefuted)
+        guard isBegun(for: user, in: state) else { return false }
+        return isWholeByPacks || self.state.checkpoint == state.checkpoint && (!isBehind || isRefuted)
+    }
+
+    /// Whether packs say everything, so that no checkpoint could say anything else.
+    var isWholeByPacks: Bool { isByPacks && table.isComplete }
+
+    /// The view, once it is known that the home has all packs.
+    ///
+    /// - Parameter entries: all commits.
+    func proved(by entries: [Entry]) -> RecordView {
+        let used = table.revisions
+        let commits = entries.reduce(into: [UInt64: Entry]()) { if used.contains($1.sequence) { $0[$1.sequence] = $1 } }
+        var view = RecordView(
+            state: state, member: member, table: table, keyRing: keyRing, commits: commits, end: end,
+            epochs: epochs, isIndexed: false, checkpoints: checkpoints, volumes: volumes, isOwn: isOwn,
+            isComparable: isComparable)
+        view.lookedAtCount = lookedAtCount
+        return view
+    }
+
+    /// Whether an index of this view would save the next program many packs (SPEC §8.5).
+    ///
+    /// - Parameter least: the number of packs that are many. A long log has a large index: there, more are.
+    func isWorthAnIndex(from least: Int) -> Bool {
+        isWholeByPacks && lookedAtCount >= least && UInt64(lookedAtCount) >= end / 16
+    }
+
+    /// The view, once an index of it was kept.
+    func indexed() -> RecordView {
+        var view = self
+        view.lookedAtCount = 0
+        return view
     }
 
     /// The view, with the newest checkpoint known as false.
@@ -240,8 +320,15 @@ struct RecordView: Sendable {
     ///
     /// - Throws: ``TresorError/store(_:)`` where its pack is not there any more.
     func items(at revision: UInt64, from packs: PackReader) throws(TresorError) -> [Item] {
-        guard let entry = commits[revision] else { throw .store(.withheld) }
-        return try items(of: entry, from: packs)
+        try items(of: try commit(revision, from: packs), from: packs)
+    }
+
+    /// Returns the commit of a version that no later one replaces.
+    ///
+    /// - Throws: ``TresorError/store(_:)`` where an index stands for it, and the home has lost the entry.
+    func commit(_ revision: UInt64, from packs: PackReader) throws(TresorError) -> Entry {
+        if let entry = commits[revision] { return entry }
+        return try packs.entry(revision, of: state)
     }
 
     /// Reads what a commit of this log changed, by rising record name.
@@ -264,6 +351,9 @@ struct RecordView: Sendable {
 }
 
 extension [UInt64: Result<EpochKeys, TresorError>] {
+    /// The epochs whose keys were found.
+    fileprivate var opened: [UInt64] { filter { (try? $0.value.get()) != nil }.map(\.key) }
+
     fileprivate func ofEpoch(of entry: Entry) throws(TresorError) -> EpochKeys {
         guard case .commit(let commit) = try entry.body, let keys = self[commit.epoch] else { throw .noAccess }
         return try keys.get()

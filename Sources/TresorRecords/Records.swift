@@ -14,6 +14,8 @@ public struct Records: Sendable {
     package let tresor: TresorID
     let session: Session
     let cache = RecordCache()
+    /// The number of packs opened without an index from which on one is kept (SPEC §8.5).
+    var leastIndexedCount = 64
 
     /// The contents of these records as streams.
     public var attachments: Attachments { Attachments(records: self) }
@@ -204,16 +206,15 @@ extension Records {
         // The home has a commit before the outbox lets go of it. So the outbox is read first.
         let outbox = try await outbox.present()
         let (view, name) = (try await view(), try Name(ofRecord: name))
-        guard acceptingIncomplete || view.table.isComplete else { throw .store(.withheld) }
-        return try await read { (packs) throws(TresorError) in
+        return try await read(view, acceptingIncomplete: acceptingIncomplete) { (view, packs) throws(TresorError) in
             if let item = outbox.item(of: name) {
                 let count = 1 + view.table.different(from: item).count
-                return try record(item, at: nil, in: view, outbox, versionCount: count)
+                return try record(item, at: nil, in: view, outbox, versionCount: count, packs)
             }
             guard let shown = view.table.shown(of: name) else { throw .notFound }
             let count = view.table.different(of: name).count
             let item = try view.item(of: name, at: shown.revision, from: packs)
-            return try record(item, at: shown.revision, in: view, outbox, versionCount: count)
+            return try record(item, at: shown.revision, in: view, outbox, versionCount: count, packs)
         }
     }
 
@@ -240,38 +241,21 @@ extension Records {
         if let unsent, !unsent.isDeletion {
             readings.append(
                 VersionReading(revision: nil) { () async throws(TresorError) in
-                    try await read { (_) throws(TresorError) in
-                        try record(unsent, at: nil, in: view, outbox, versionCount: count)
+                    try await read(view) { (view, packs) throws(TresorError) in
+                        try record(unsent, at: nil, in: view, outbox, versionCount: count, packs)
                     }
                 })
         }
         for head in heads where !head.isDeletion {
             readings.append(
                 VersionReading(revision: head.revision) { () async throws(TresorError) in
-                    try await read { (packs) throws(TresorError) in
+                    try await read(view) { (view, packs) throws(TresorError) in
                         let item = try view.item(of: name, at: head.revision, from: packs)
-                        return try record(item, at: head.revision, in: view, outbox, versionCount: count)
+                        return try record(item, at: head.revision, in: view, outbox, versionCount: count, packs)
                     }
                 })
         }
         return readings
-    }
-
-    /// Reads kept packs. If the home has lost or damaged one, the next pull asks for all that it lacks.
-    private func read<Value: Sendable>(
-        _ body: @escaping @Sendable (PackReader) throws(TresorError) -> Value
-    ) async throws(TresorError) -> Value {
-        do throws(TresorError) {
-            return try await Cores.apart { () throws(TresorError) in
-                try body(PackReader(client: session.client, tresor: tresor))
-            }
-        } catch {
-            switch error {
-            case .store, .altered: cache.view = nil
-            default: break
-            }
-            throw error
-        }
     }
 
     /// Lists records by rising bytes of their names. Names that begin with `tresor/` are left out.
@@ -289,7 +273,7 @@ extension Records {
         let outbox = try await outbox.present()
         let view = try await view()
         let start = try Name(text: prefix).bytes
-        return try await Cores.apart { () throws(TresorError) in
+        return try await read(view) { (view, packs) throws(TresorError) in
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
             var summaries: [RecordSummary] = []
             for name in Set(view.table.names).union(outbox.records).sorted()
@@ -301,7 +285,7 @@ extension Records {
                     summary = RecordSummary(unsent: item, in: outbox, by: session.user)
                 } else {
                     isDeleted = view.table.shown(of: name) == nil
-                    summary = try self.summary(of: name, in: view, &authors)
+                    summary = try self.summary(of: name, in: view, packs, &authors)
                 }
                 if let summary, includingDeleted || !isDeleted { summaries.append(summary) }
             }
@@ -313,10 +297,11 @@ extension Records {
     @concurrent public func unsent() async throws(TresorError) -> [String] { try outbox.read().records.map(\.text) }
 
     private func summary(
-        of name: Name, in view: RecordView, _ authors: inout AuthorChecks
+        of name: Name, in view: RecordView, _ packs: PackReader, _ authors: inout AuthorChecks
     ) throws(TresorError) -> RecordSummary? {
         let heads = view.table.different(of: name)
-        guard let first = heads.first, let entry = view.commits[first.revision] else { return nil }
+        guard let first = heads.first else { return nil }
+        let entry = try view.commit(first.revision, from: packs)
         var isVerified = true
         let voucher = view.voucher(of: first.revision)
         do throws(TresorError) {
@@ -336,13 +321,16 @@ extension Records {
     }
 
     private func record(
-        _ item: Item, at revision: UInt64?, in view: RecordView, _ outbox: Outbox, versionCount: Int
+        _ item: Item, at revision: UInt64?, in view: RecordView, _ outbox: Outbox, versionCount: Int,
+        _ packs: PackReader
     ) throws(TresorError) -> Record {
         let trust = session.client.trust
         var (author, status) = (session.user, AuthorStatus.current)
+        var commit: Entry?
+        if let revision { commit = try view.commit(revision, from: packs) }
         let voucher = revision.flatMap { view.voucher(of: $0) }
         if let voucher { try trust.authorTrust(of: voucher.author, generation: voucher.generation, in: view.state) }
-        if let entry = revision.flatMap({ view.commits[$0] }) {
+        if let entry = commit {
             try trust.authorTrust(of: entry.author, generation: entry.generation, in: view.state)
             author = entry.author
             status = view.status(of: entry, compared: try trust.comparedChain(of: entry.author))
@@ -355,7 +343,7 @@ extension Records {
         case .bytes(let bytes, let said): (content, place, type) = (bytes, nil, said)
         case .attachment(let number, let said):
             (content, type) = (nil, said)
-            if let entry = revision.flatMap({ view.commits[$0] }), let attachment = Attachment(of: item, in: entry) {
+            if let entry = commit, let attachment = Attachment(of: item, in: entry) {
                 place = .attachment(attachment)
             } else if revision == nil, let content = outbox.content(number) {
                 place = .held(item, content)

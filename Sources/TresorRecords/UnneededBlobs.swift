@@ -10,6 +10,8 @@ struct UnneededBlobs: Sendable {
     let view: RecordView
     /// The commits and checkpoints of the log, in order.
     let entries: [Entry]
+    /// What packs say that were opened before.
+    var opened: OpenedPacks?
 
     private var client: Client { session.client }
     private var state: LogState { view.state }
@@ -32,7 +34,8 @@ struct UnneededBlobs: Sendable {
     /// - Throws: the errors of ``VolumeProof/fetch()`` and of ``VolumeProof/kept()``.
     func proved() async throws(TresorError) -> [Blob] {
         guard let checkpoint = view.checkpoint else { return [] }
-        let proof = VolumeProof(session: session, view: view, checkpoint: checkpoint, entries: entries)
+        let proof = VolumeProof(
+            session: session, view: view, checkpoint: checkpoint, entries: entries, opened: opened)
         try await proof.fetch()
         return try await blobs(upto: state.floor, keeping: KeptAttachments(of: try await proof.kept()))
     }

@@ -109,9 +109,11 @@ struct Checkpoint: Sendable {
 
     /// Returns the checkpoints of a state that are not void, in order.
     ///
-    /// - Parameter entries: those of the state, in order; at least all with the type of a checkpoint.
-    static func all(_ entries: [Entry], of state: LogState) -> [Checkpoint] {
-        var all: [Checkpoint] = []
+    /// - Parameters:
+    ///   - entries: those of the state, in order; at least all with the type of a checkpoint.
+    ///   - earlier: the checkpoints of the entries before these.
+    static func all(_ entries: [Entry], of state: LogState, behind earlier: [Checkpoint] = []) -> [Checkpoint] {
+        var all = earlier
         for entry in entries {
             guard case .checkpoint(let body)? = try? entry.body,
                 state.voidRule(of: entry, floor: all.last?.body.upto ?? 0) == nil
@@ -147,13 +149,21 @@ struct Checkpoint: Sendable {
     ) throws(TresorError) -> [[Kept]] {
         var kept: [[Kept]] = []
         for place in body.volumes.indices { kept.append(try volume(place, try read(place), with: keys).kept) }
+        // What a commit keeps stands together, and it is judged once.
+        var last: (sequence: UInt64, count: Int?) = (0, nil)
         try RecordTable.checkVolumes(Array(kept.joined()), upto: body.upto) { sequence in
-            guard let entry = commits[sequence], case .commit(let commit)? = try? entry.body,
-                state.voidRule(of: entry) == nil
-            else { return nil }
-            return commit.blobs.count
+            if sequence != last.sequence { last = (sequence, blobCount(of: sequence, in: commits)) }
+            return last.count
         }
         return kept
+    }
+
+    /// The number of blobs of a commit; `nil` for an entry that is none, or is void.
+    private func blobCount(of sequence: UInt64, in commits: [UInt64: Entry]) -> Int? {
+        guard let entry = commits[sequence], case .commit(let commit)? = try? entry.body,
+            state.voidRule(of: entry) == nil
+        else { return nil }
+        return commit.blobs.count
     }
 }
 

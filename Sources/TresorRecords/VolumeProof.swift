@@ -11,6 +11,8 @@ struct VolumeProof: Sendable {
     let checkpoint: Checkpoint
     /// At least all entries with the type of a commit, in order.
     let entries: [Entry]
+    /// What packs say that were opened before.
+    var opened: OpenedPacks?
 
     private var client: Client { session.client }
     private var state: LogState { view.state }
@@ -78,17 +80,22 @@ struct VolumeProof: Sendable {
         let judged = kept.filter { kept in
             kept.sequence > floor || earlier[kept.sequence]?.contains { $0.record == kept.item.record } ?? false
         }
+        let commits = commits
+        let later = commits.keys.filter { $0 > floor && $0 < checkpoint.entry.sequence }.sorted()
+        let opened = opened ?? OpenedPacks()
+        try await open(later.compactMap { commits[$0] }, noting: opened)
         try await Cores.apart { [earlier] () throws(TresorError) in
-            let commits = commits
-            let later = commits.keys.filter { $0 > floor && $0 < checkpoint.entry.sequence }
             let packs = PackReader(client: client, tresor: state.tresor)
-            let sequences = earlier.keys.sorted() + later.sorted()
+            let sequences = earlier.keys.sorted() + later
             try RecordTable.comparePacks(judged, upto: checkpoint.body.upto, commits: sequences) {
                 (sequence) throws(TresorError) in
-                guard sequence > floor, let entry = commits[sequence] else { return earlier[sequence] ?? [] }
+                guard sequence > floor, let entry = commits[sequence] else {
+                    return try PackItem.all(earlier[sequence] ?? [])
+                }
                 guard view.table.missing[sequence] == nil else { return nil }
+                if let items = opened[sequence] { return items }
                 do throws(TresorError) {
-                    return try view.items(of: entry, from: packs)
+                    return try PackItem.all(try view.items(of: entry, from: packs))
                 } catch {
                     // A void commit changes nothing.
                     guard error == .notFound else { throw error }
@@ -97,5 +104,16 @@ struct VolumeProof: Sendable {
             }
         }
         guard judged.count == kept.count else { throw .store(.withheld) }
+    }
+
+    /// Opens the packs that were not opened before, on all cores. One that does not open is judged in its place.
+    private func open(_ entries: [Entry], noting opened: OpenedPacks) async throws(TresorError) {
+        let closed = entries.filter { view.table.missing[$0.sequence] == nil && opened[$0.sequence] == nil }
+        let parts = PackFiles.byPart(closed, \.sequence)
+        _ = try await Cores.mapApart(parts.count, grain: 1) { (range) throws(TresorError) -> [Never] in
+            let packs = PackReader(client: client, tresor: state.tresor, noting: opened)
+            for entry in parts[range].joined() { _ = try? view.items(of: entry, from: packs) }
+            return []
+        }
     }
 }

@@ -47,7 +47,7 @@ extension DirectoryHome {
                 guard let status = try Self.status(of: path), status.st_mode & S_IFMT != S_IFDIR else { continue }
                 found += Self.exposure(
                     of: path, status, isDirectory: false,
-                    isSecret: secrets.contains(path) || HomeObject.isOutbox(named: name))
+                    isSecret: secrets.contains(path) || HomeObject.isSecret(named: name))
             }
         }
         return found

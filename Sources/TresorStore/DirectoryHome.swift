@@ -212,7 +212,7 @@ extension DirectoryHome {
             case .identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .wraps, .cleanupJournal: .data
             case .log, .state: .logs
             case .evidence: .evidence
-            case .records, .volume, .outbox, .unsent: .records
+            case .records, .volume, .recordIndex, .outbox, .unsent: .records
             case .deviceShare: .state
             }
         return (directory, String(object.name.split(separator: "/").last ?? ""))

@@ -16,7 +16,7 @@ import TresorCrypto
         .log(tresor(1), part: 1), .state(tresor(1)), .records(tresor(1), part: 0),
         .records(tresor(1), part: 2), .records(tresor(1), part: 2, piece: 1),
         .volume(tresor(1), checkpoint: 3, number: 0), .volume(tresor(1), checkpoint: 3, number: 1),
-        .volume(tresor(1), checkpoint: 31, number: 0), .outbox(tresor(1)),
+        .volume(tresor(1), checkpoint: 31, number: 0), .recordIndex(tresor(1)), .outbox(tresor(1)),
         .unsent(tresor(1), number: 1, piece: 0), .unsent(tresor(1), number: 1, piece: 1),
         .unsent(tresor(1), number: 11, piece: 0),
         .evidence(digest(3)),
@@ -48,6 +48,7 @@ import TresorCrypto
             "deep/data/records/" + hexadecimal(id.digest) + ".\(part).\(piece)"
         case .volume(let id, let checkpoint, let number):
             "deep/data/records/" + hexadecimal(id.digest) + ".v.\(checkpoint).\(number)"
+        case .recordIndex(let id): "deep/data/records/" + hexadecimal(id.digest) + ".index"
         case .outbox(let id): "deep/data/records/" + hexadecimal(id.digest) + ".unsent"
         case .unsent(let id, let number, let piece):
             "deep/data/records/" + hexadecimal(id.digest) + ".u.\(number).\(piece).unsent"
@@ -79,7 +80,8 @@ import TresorCrypto
 
     /// The objects that nobody else may read.
     static let secrets: [HomeObject] = [
-        .identity, .names, .marks, .deviceShare, .outbox(tresor(1)), .unsent(tresor(1), number: 1, piece: 0),
+        .identity, .names, .marks, .deviceShare, .recordIndex(tresor(1)), .outbox(tresor(1)),
+        .unsent(tresor(1), number: 1, piece: 0),
         .unsent(tresor(1), number: 1, piece: 1), .unsent(tresor(1), number: 11, piece: 0),
     ]
 

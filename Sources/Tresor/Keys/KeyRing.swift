@@ -44,21 +44,25 @@ package actor KeyRing {
 
     /// Returns the keys of an epoch, as far as this person may have them.
     ///
+    /// - Parameter homeFirst: whether the store is asked only where the wraps of the home do not lead there.
     /// - Throws: ``TresorError/noAccess`` for a person who is no member, for epochs before a *from now* grant, or when
     ///   no wrap leads to the epoch. ``TresorError/altered`` when a wrap or back-link does not hold what the log
     ///   committed to, and nothing else leads there. ``TresorError/store(_:)`` when the store fails.
-    package func keys(of epoch: UInt64, in state: LogState) async throws(TresorError) -> EpochKeys {
+    package func keys(
+        of epoch: UInt64, in state: LogState, homeFirst: Bool = false
+    ) async throws(TresorError) -> EpochKeys {
         guard let member = state.members[identity.user] else { throw state.refusal(of: identity.user) }
         guard epoch >= 1, epoch <= state.epoch else { throw .noAccess }
         if case .from(let first) = member.history, epoch < first { throw .noAccess }
         if let known = try knownKeys(of: epoch, in: state, history: member.history) { return known }
         var search = KeySearch(state: state, target: epoch, history: member.history)
         // One wrap is nearly always enough, and a long tresor has many.
-        let first = member.history == .all ? state.epoch : epoch
-        search.add(await openableWraps(in: state, epoch: first))
-        if let found = follow(&search) { return found }
-        if member.history == .all {
-            search.add(await openableWraps(in: state, epoch: nil))
+        let wanted: [UInt64?] = member.history == .all ? [state.epoch, nil] : [epoch]
+        var kept = search
+        if homeFirst { kept.add(await openableWraps(in: state, epoch: wanted.last ?? nil, askingStore: false)) }
+        if let found = follow(&kept) { return found }
+        for epoch in wanted {
+            search.add(await openableWraps(in: state, epoch: epoch))
             if let found = follow(&search) { return found }
         }
         await keepEvidence()
@@ -119,13 +123,13 @@ package actor KeyRing {
     /// - Parameter epoch: the epoch of the wraps; `nil` for all.
     /// - Returns: the wraps, with the first error if the store failed or gave bytes that are no wrap. The home may have
     ///   what the store withholds.
-    private func ownWraps(in state: LogState, epoch: UInt64?) async -> OwnWraps {
+    private func ownWraps(in state: LogState, epoch: UInt64?, askingStore: Bool) async -> OwnWraps {
         var own = OwnWraps()
         do throws(TresorError) {
-            for bytes in try await client.store.wraps(of: identity.user, in: state.tresor, epoch: epoch) {
-                // Every answer to a request for one epoch counts as a wrap of that epoch.
-                own.add(bytes, of: epoch)
-            }
+            let stored =
+                askingStore ? try await client.store.wraps(of: identity.user, in: state.tresor, epoch: epoch) : []
+            // Every answer to a request for one epoch counts as a wrap of that epoch.
+            for bytes in stored { own.add(bytes, of: epoch) }
         } catch {
             (own.failure, own.refusal) = (error, error)
         }
@@ -259,8 +263,8 @@ package actor KeyRing {
 /// Approval (SPEC §9.11).
 extension KeyRing {
     /// Reads this person's own wraps, and what opens those that were made while they waited.
-    private func openableWraps(in state: LogState, epoch: UInt64?) async -> OwnWraps {
-        var own = await ownWraps(in: state, epoch: epoch)
+    private func openableWraps(in state: LogState, epoch: UInt64?, askingStore: Bool = true) async -> OwnWraps {
+        var own = await ownWraps(in: state, epoch: epoch, askingStore: askingStore)
         guard let member = state.members[identity.user], member.approvedBy != nil,
             released[state.tresor]?.sequence != member.since,
             own.wraps.contains(where: { (try? Wrap($0.bytes))?.isWaiting == true })

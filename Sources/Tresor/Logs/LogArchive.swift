@@ -142,9 +142,15 @@ package struct LogArchive: Sendable {
         return true
     }
 
-    /// Deletes the kept packs and volumes of the entries of a part. To be called while nobody else changes the home.
+    /// Deletes the kept packs and volumes of the entries of a part, and before those of the first part the index of all. To
+    /// be called while nobody else changes the home.
     func forgetPacks(inPart part: UInt64, volumes: inout VolumePlaces) throws(TresorError) {
         let tresor = volumes.tresor
+        if part == 0 {
+            // One that cannot be read goes too.
+            let index = Result { () throws(TresorError) in try home.read(.recordIndex(tresor)) }
+            if index != .success(nil) { try home.delete(.recordIndex(tresor)) }
+        }
         try deleteAll { .records(tresor, part: part, piece: $0) }
         for sequence in volumes.places(inPart: part) { try forgetVolumes(of: tresor, checkpoint: sequence) }
     }

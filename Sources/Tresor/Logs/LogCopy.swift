@@ -6,7 +6,7 @@ package import TresorCrypto
 /// A part of a log in the home: a cache, which counts only if all parts fold to the pinned head.
 package struct LogCopy: Hashable, Sendable {
     /// The number of entries in each part but the last: 512.
-    static let partCount: UInt64 = 512
+    package static let partCount: UInt64 = 512
 
     package var entries: [[UInt8]]
 

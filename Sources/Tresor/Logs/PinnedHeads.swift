@@ -105,6 +105,9 @@ extension Head {
         self.init(sequence: try decoder.integer(), hash: try decoder.digest())
     }
 
+    /// The number of bytes as a record of the own tresor has them: 40.
+    package static let recordByteCount = 8 + Hash256.byteCount
+
     /// Reads a head that is the whole content of a record.
     ///
     /// - Throws: ``TresorError/altered``.

@@ -52,8 +52,8 @@ package struct Deletion: Sendable {
             if plan.isThere {
                 try await Cores.apart { () throws(TresorError) in
                     try client.archive.proveWritable([
-                        .state(tresor), .wraps, .records(tresor, part: 0), .outbox(tresor), .notedStores, .heads,
-                        .log(tresor), .names,
+                        .state(tresor), .wraps, .records(tresor, part: 0), .recordIndex(tresor), .outbox(tresor),
+                        .notedStores, .heads, .log(tresor), .names,
                     ])
                 }
                 try await client.store.deleteTresor(tresor)

@@ -145,12 +145,14 @@ package final class Identity: Sendable {
     /// Opens sealed bytes of the home. A renewal seals nothing again: bytes sealed by an earlier generation open until
     /// their next write.
     ///
+    /// - Parameter isNew: whether only the newest generation counts. The thief of a former seed can seal under that.
     /// - Throws: ``TresorError/altered`` if no generation of this identity sealed the bytes.
     package func openFromHome(
-        _ sealed: [UInt8], _ label: DomainLabel, of tresor: TresorID? = nil, at place: [UInt8] = []
+        _ sealed: [UInt8], _ label: DomainLabel, of tresor: TresorID? = nil, at place: [UInt8] = [],
+        byNewestAlone isNew: Bool = false
     ) throws(TresorError) -> [UInt8] {
         let context = (tresor?.digest.bytes ?? user.digest.bytes) + place
-        for generation in try keys.unlocked().generations {
+        for generation in try keys.unlocked().generations.prefix(isNew ? 1 : .max) {
             let key = try Self.homeKey(generation)
             do throws(TresorError) {
                 return try TC1.open(sealed.span, with: key, label: label, context: context.span)

@@ -26,7 +26,7 @@ package struct RecordTable: Sendable {
         /// Whether an owner vouches for it by a volume. Otherwise the pack of its commit has it.
         package let isVouched: Bool
         /// The hash that versions of equal type and content have in common; `nil` for a deletion and for an attachment.
-        fileprivate let content: Hash256?
+        let content: Hash256?
 
         fileprivate init(_ item: Item, at revision: UInt64, isVouched: Bool) {
             self.revision = revision
@@ -50,7 +50,7 @@ package struct RecordTable: Sendable {
     }
 
     /// The known versions of one record.
-    private struct Versions {
+    struct Versions {
         /// By rising revision.
         var heads: [Head] = []
         /// Revisions that were replaced before their pack came.
@@ -70,7 +70,7 @@ package struct RecordTable: Sendable {
         }
     }
 
-    private var versions: [Name: Versions] = [:]
+    private(set) var versions: [Name: Versions] = [:]
     /// The commits whose packs are missing, each with its error.
     package private(set) var missing: [UInt64: TresorError] = [:]
     /// The commits that are void, by rising number.
@@ -84,6 +84,13 @@ package struct RecordTable: Sendable {
 
     /// Begins with no records.
     package init() {}
+
+    /// Begins with what an index says, in place of all commits up to an entry. Nothing of them is missing.
+    init(_ versions: [Name: Versions], void: [UInt64], upto last: UInt64) {
+        self.versions = versions
+        self.void = void
+        taken = last
+    }
 
     /// Begins with what a checkpoint keeps, in place of all commits up to its floor.
     ///
@@ -123,9 +130,16 @@ package struct RecordTable: Sendable {
     /// All names that have a version, also those of deleted records, by rising bytes.
     package var names: [Name] { versions.filter { !$0.value.heads.isEmpty }.keys.sorted() }
 
+    /// Runs for the versions of all records that no later one replaces, in any order.
+    package func forEachHead(_ body: (Name, Head) -> Void) {
+        for (record, versions) in versions { for head in versions.heads { body(record, head) } }
+    }
+
     /// The commits by which the table is read: those of all heads, and those whose packs are missing.
     package var revisions: Set<UInt64> {
-        versions.values.reduce(into: Set(missing.keys)) { $0.formUnion($1.heads.map(\.revision)) }
+        var revisions = Set(missing.keys)
+        forEachHead { revisions.insert($1.revision) }
+        return revisions
     }
 
     /// The versions of a record that no later one replaces, by rising revision.
@@ -134,8 +148,11 @@ package struct RecordTable: Sendable {
     /// The records whose heads are not those of another table, by rising bytes.
     package func records(unlike other: RecordTable) -> [Name] {
         // A volume that takes the place of packs changes no version.
-        Set(versions.keys).union(other.versions.keys)
-            .filter { heads(of: $0).map(\.revision) != other.heads(of: $0).map(\.revision) }.sorted()
+        let changed = versions.keys.filter { name in
+            !heads(of: name).elementsEqual(other.heads(of: name)) { $0.revision == $1.revision }
+        }
+        let gone = other.versions.filter { versions[$0.key] == nil && !$0.value.heads.isEmpty }.keys
+        return (changed + gone).sorted()
     }
 
     /// The version that is shown; `nil` for a record that is deleted or was never there.
@@ -230,7 +247,7 @@ extension RecordTable {
     /// - Throws: ``TresorError/altered`` for an item that no pack has, a head that is not kept, and a replaced item
     ///   without every later one of its record; the errors of `items`.
     package static func comparePacks(
-        _ kept: [Kept], upto: UInt64, commits: some Sequence<UInt64>, items: (UInt64) throws(TresorError) -> [Item]?
+        _ kept: [Kept], upto: UInt64, commits: some Sequence<UInt64>, items: (UInt64) throws(TresorError) -> [PackItem]?
     ) throws(TresorError) {
         var table = RecordTable()
         var history: [Name: [UInt64]] = [:]
@@ -246,10 +263,10 @@ extension RecordTable {
                 }
                 continue
             }
-            table.take(.items(items), at: sequence)
+            table.take(.items(items.map(\.version)), at: sequence)
             for item in items where sequence <= upto { history[item.record, default: []].append(sequence) }
             while let next = rest.first, next.sequence <= sequence {
-                guard next.sequence == sequence, has(items, next.item) else { throw .altered }
+                guard next.sequence == sequence, try has(items, next.item) else { throw .altered }
                 revisions[next.item.record, default: []].append(sequence)
                 rest.removeFirst()
             }
@@ -270,9 +287,10 @@ extension RecordTable {
     /// Whether a pack has an item.
     ///
     /// - Parameter items: those of the pack, by rising record name.
-    private static func has(_ items: [Item], _ item: Item) -> Bool {
+    private static func has(_ items: [PackItem], _ item: Item) throws(TresorError) -> Bool {
         let index = items.partitioningIndex { $0.record >= item.record }
-        return items.indices.contains(index) && items[index] == item
+        guard items.indices.contains(index) else { return false }
+        return items[index] == (try PackItem(item))
     }
 }
 

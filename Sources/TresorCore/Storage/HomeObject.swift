@@ -35,6 +35,8 @@ public struct HomeObject: Hashable, Sendable {
         case records(TresorID, part: UInt64, piece: UInt64)
         /// One volume of a checkpoint of a tresor (SPEC §8.5), as the store has it.
         case volume(TresorID, checkpoint: UInt64, number: UInt64)
+        /// The index of the records of a tresor, sealed (SPEC §8.5): a cache of what its packs say.
+        case recordIndex(TresorID)
         /// Changes of records that are not sent yet, sealed (SPEC §8.5).
         case outbox(TresorID)
         /// One piece of a content or an attachment that is not sent yet, sealed (SPEC §8.5).
@@ -69,6 +71,7 @@ public struct HomeObject: Hashable, Sendable {
             "records/\(Self.hexadecimal(tresor.digest)).\(part).\(piece)"
         case .volume(let tresor, let checkpoint, let number):
             "records/\(Self.hexadecimal(tresor.digest)).v.\(checkpoint).\(number)"
+        case .recordIndex(let tresor): "records/\(Self.hexadecimal(tresor.digest))\(Self.indexSuffix)"
         case .outbox(let tresor): "records/\(Self.hexadecimal(tresor.digest))\(Self.outboxSuffix)"
         case .unsent(let tresor, let number, let piece):
             "records/\(Self.hexadecimal(tresor.digest)).u.\(number).\(piece)\(Self.outboxSuffix)"
@@ -81,7 +84,7 @@ public struct HomeObject: Hashable, Sendable {
     /// A home refuses to read it where they could (SPEC §8.5), as ``Home/read(_:)`` says.
     public var isSecret: Bool {
         switch kind {
-        case .outbox, .unsent: true
+        case .recordIndex, .outbox, .unsent: true
         default: Self.secrets.contains(self)
         }
     }
@@ -97,7 +100,8 @@ public struct HomeObject: Hashable, Sendable {
 }
 
 extension HomeObject {
-    /// Those that every home has once. The outbox of each tresor is secret too, and so are its pieces.
+    /// Those that every home has once. The index and the outbox of each tresor are secret too, and so are the outbox's
+    /// pieces.
     package static let secrets: [HomeObject] = [.identity, .names, .marks, .deviceShare]
 
     package static let identity = HomeObject(.identity)
@@ -123,10 +127,15 @@ extension HomeObject {
         HomeObject(.volume(tresor, checkpoint: checkpoint, number: number))
     }
 
+    private static let indexSuffix = ".index"
     private static let outboxSuffix = ".unsent"
 
-    /// Whether a name's last component is that of an outbox or of a piece beside it.
-    package static func isOutbox(named component: String) -> Bool { component.hasSuffix(outboxSuffix) }
+    /// Whether a name's last component is that of an index of records, of an outbox or of a piece beside it.
+    package static func isSecret(named component: String) -> Bool {
+        component.hasSuffix(indexSuffix) || component.hasSuffix(outboxSuffix)
+    }
+
+    package static func recordIndex(_ tresor: TresorID) -> HomeObject { HomeObject(.recordIndex(tresor)) }
 
     package static func outbox(_ tresor: TresorID) -> HomeObject { HomeObject(.outbox(tresor)) }
 

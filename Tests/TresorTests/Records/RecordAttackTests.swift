@@ -146,7 +146,9 @@ import TresorCrypto
         let two = Kept(sequence: second, item: try #require(items[second]?.first))
         func compared(_ kept: [Kept]) -> TresorError? {
             error {
-                try RecordTable.comparePacks(kept, upto: second, commits: items.keys.sorted()) { items[$0] ?? [] }
+                try RecordTable.comparePacks(kept, upto: second, commits: items.keys.sorted()) {
+                    (sequence) throws(TresorError) in try PackItem.all(items[sequence] ?? [])
+                }
             }
         }
         #expect(compared([two]) == nil && compared([one, two]) == nil)

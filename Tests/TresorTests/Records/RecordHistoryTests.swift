@@ -167,7 +167,9 @@ private struct RecordHistory {
         guard !isVoid else { return }
         do throws(TresorError) {
             let commits = items.keys.filter { $0 < sequence }.sorted()
-            try RecordTable.comparePacks(kept, upto: upto, commits: commits) { items[$0] ?? [] }
+            try RecordTable.comparePacks(kept, upto: upto, commits: commits) {
+                (sequence) throws(TresorError) in try PackItem.all(items[sequence] ?? [])
+            }
         } catch {
             guard flaw == .openVolumes, error == .altered else { throw error }
             tally["altered", default: 0] += 1
@@ -197,6 +199,25 @@ private struct RecordHistory {
             })
     }
 
+    /// The table of a reader who kept an index of it at some entry, and goes on from there.
+    private mutating func indexed(history: History, keys: [UInt64: EpochKeys]?) throws -> RecordTable {
+        let last = UInt64.random(in: 0...book.state.head.sequence, using: &dice)
+        var table = RecordTable()
+        let (book, commits) = (book, try book.commits)
+        func take(_ entry: Entry) {
+            table.take(
+                book.outcome(of: entry, book.packs[entry.sequence], history: history, keys: keys), at: entry.sequence)
+        }
+        for entry in commits where entry.sequence <= last { take(entry) }
+        var encoder = ByteEncoder()
+        table.encode(into: &encoder)
+        var decoder = ByteDecoder(encoder.bytes)
+        table = try RecordTable(from: &decoder, upto: last)
+        try decoder.end()
+        for entry in commits where entry.sequence > last { take(entry) }
+        return table
+    }
+
     mutating func judge(_ seed: Comment) throws {
         let whole = try book.table()
         #expect(whole.isComplete, seed)
@@ -207,6 +228,8 @@ private struct RecordHistory {
             let own = known[user]
             let table = try book.table(history: member.history, keys: own)
             #expect(table.isComplete, seed)
+            let indexed = try self.indexed(history: member.history, keys: own)
+            #expect(facts(indexed) == facts(table) && indexed.void == table.void, seed)
             switch member.history {
             case .all:
                 #expect(facts(table) == expected, seed)

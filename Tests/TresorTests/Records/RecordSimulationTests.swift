@@ -25,6 +25,7 @@ import TresorCrypto
         #expect([faults.lostCount, faults.staleCount, faults.lateCount, faults.withheldCount].allSatisfy { $0 > 100 })
         #expect(tally.conflictCount > seeds.count / 4, "\(tally)")
         #expect(tally.compactionCount > seeds.count, "\(tally)")
+        #expect(tally.indexedCount > seeds.count / 2, "\(tally)")
         #expect(tally.commitCount > 10 * seeds.count && tally.editCount > tally.commitCount, "\(tally)")
         for (object, isDeletion) in [
             ("outbox", false), ("outbox", true), ("records", false), ("log", false), ("heads", false),

@@ -16,6 +16,8 @@ final class RecordSimulation {
         var commitCount = 0
         /// Checkpoints that the first device made.
         var compactionCount = 0
+        /// How often what an index says was compared with what packs say.
+        var indexedCount = 0
         /// Records with several heads at the end.
         var conflictCount = 0
         var faults = FickleStore.Faults()
@@ -26,6 +28,7 @@ final class RecordSimulation {
             syncCount += other.syncCount
             commitCount += other.commitCount
             compactionCount += other.compactionCount
+            indexedCount += other.indexedCount
             conflictCount += other.conflictCount
             faults.add(other.faults)
             stops.merge(other.stops) { $0 + $1 }
@@ -143,7 +146,9 @@ extension RecordSimulation {
     ) -> Records {
         let clock = world.clock
         let client = Client(home: home, store: store) { clock.now + skew }
-        return Session(client: client, identity: identity).records(in: tresor)
+        var records = Session(client: client, identity: identity).records(in: tresor)
+        records.leastIndexedCount = 3
+        return records
     }
 
     /// Starts the program of a device anew, after it was stopped or closed.
@@ -238,6 +243,14 @@ extension RecordSimulation {
         if let report, !faults.areThere, !report.missing.isEmpty { findings.append("a sync left out packs") }
         if let held = report?.held, !faults.areThere, !hasStopped { findings.append("held: \(held)") }
         if let report, !report.void.isEmpty || report.isGone { findings.append("void or gone: \(report)") }
+        if flaw == nil, tally.syncCount % 16 == 0 {
+            store.mood = .honest
+            let device = devices[index]
+            let next = self.records(device.home, device.identity, device.skew, device.store)
+            let (read, anew) = try await next.bothFacts()
+            if next.cache.view?.isIndexed == true { tally.indexedCount += 1 }
+            if read != anew { findings.append("an index says something else: \(read), \(anew)") }
+        }
         let head = try devices[index].records.session.client.heads()[tresor]?.sequence ?? 0
         if head < devices[index].head { findings.append("a head fell") }
         devices[index].head = head

@@ -166,10 +166,14 @@ extension Mutation {
     package static let newestKey = Mutation(rawValue: "newestKey")
     /// That nobody goes on with another owner's volumes while the store has packs that they replaced.
     package static let packsLeft = Mutation(rawValue: "packsLeft")
+    /// That an owner seals nothing by an index while the home lacks a pack.
+    package static let lostPacks = Mutation(rawValue: "lostPacks")
     /// That a home keeps volumes for a member alone.
     package static let memberVolumes = Mutation(rawValue: "memberVolumes")
     /// That nothing is shown as the newest while packs are missing.
     package static let wholeRecords = Mutation(rawValue: "wholeRecords")
+    /// That an index counts under the newest key alone.
+    package static let indexKey = Mutation(rawValue: "indexKey")
     /// That what was sent is sent again as it is.
     package static let frozenCommit = Mutation(rawValue: "frozenCommit")
 }

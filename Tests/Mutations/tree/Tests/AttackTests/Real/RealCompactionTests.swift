@@ -57,6 +57,29 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A147_aCheckpointIsMadeWithoutAPack() async throws {
+            await RealAttackTests.expectReal(nil, without: .lostPacks, isLate: true) {
+                let scene = try await Scene()
+                let home = scene.anna.client.home
+                var mine = scene.anna.records(in: scene.tresor)
+                mine.leastIndexedCount = 1
+                for text in ["one", "two"] {
+                    try await mine.put("plan", text.utf8)
+                    _ = try await mine.sync()
+                }
+                _ = try await mine.view()
+                // Of the version that nobody needs, no pack is left.
+                let place = HomeObject.records(scene.tresor, part: 0)
+                var piece = try KeptPacks(home.read(place) ?? [])
+                guard let first = piece.packs.min(by: { $0.key < $1.key }) else { throw TresorError.failed(.other) }
+                piece.packs[first.key] = nil
+                try home.replace(place, with: piece.bytes)
+                try await scene.store.truth.deleteBlobs([Blob(of: first.value).hash], in: scene.tresor)
+                _ = try? await scene.fresh(scene.anna).records(in: scene.tresor).compact()
+                return try await scene.state.checkpoint > 0
+            }
+        }
+
         @Test func A147_theLastEvidenceGoesForAnothersWord() async throws {
             await RealAttackTests.expectReal(.store(.withheld), without: .packsLeft, isLate: true) {
                 let owners = try await Owners()

@@ -125,6 +125,24 @@ extension RealAttackTests {
             }
         }
 
+        /// The thief of a former seed leaves a record out of the index.
+        @Test func A149_anIndexOfAFormerSeedHidesARecord() async throws {
+            let scene = try await Scene()
+            let mine = scene.anna.records(in: scene.tresor)
+            try await mine.put("plan", "one".utf8)
+            _ = try await mine.sync()
+            let state = try await scene.state
+            let member = try #require(state.members[scene.anna.user])
+            let forged = try IndexFile(session: scene.anna, tresor: scene.tresor).sealed(
+                RecordIndex(head: state.head, epochs: [], checkpoints: [], table: RecordTable()), for: member)
+            try scene.anna.client.home.replace(.recordIndex(scene.tresor), with: forged)
+            let renewed = try scene.anna.identity.renewCard(time: 5).identity
+            let session = Session(client: scene.world.client(scene.anna.client.home), identity: renewed)
+            await RealAttackTests.expectReal(nil, without: .indexKey) {
+                try await RecordView.indexed(at: state, of: session)?.table.names.isEmpty == true
+            }
+        }
+
         @Test func A140_anOlderAttachmentIsReadInThePlaceOfTheNewest() async throws {
             let scene = try await Scene()
             let mine = scene.anna.records(in: scene.tresor)
@@ -219,7 +237,9 @@ extension RealAttackTests {
             ]
             let items = try book.items()
             await RealAttackTests.expectReal(.altered, without: .keptItems) {
-                try RecordTable.comparePacks(kept, upto: sequence, commits: items.keys.sorted()) { items[$0] ?? [] }
+                try RecordTable.comparePacks(kept, upto: sequence, commits: items.keys.sorted()) {
+                    (sequence) throws(TresorError) in try PackItem.all(items[sequence] ?? [])
+                }
                 return true
             }
         }
