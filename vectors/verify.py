@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A second implementation of the formats of SPEC.md, written from that text alone, and a run of every vector against it.
+"""A second implementation of the formats of SPEC, written from that text alone, and a run of every vector against it.
 
     python3 -m venv venv && venv/bin/pip install -r requirements.txt
     venv/bin/python verify.py                      every vector
@@ -5764,11 +5764,16 @@ def check_registry(document, totals):
         totals.problem("a label is a prefix of another")
 
 
+def specification(directory):
+    """The pages of SPEC that lie beside the vectors, as one text."""
+    pages = [directory.parent / "SPEC.md", *sorted((directory.parent / "spec").glob("*.md"))]
+    return "\n".join(page.read_text(encoding="utf-8") for page in pages if page.is_file())
+
+
 def check_tables(directory, totals):
-    """Magics, errors and labels here are those of the tables of SPEC §4.1, §12 and §16.1, if SPEC.md lies beside."""
-    try:
-        text = (directory.parent / "SPEC.md").read_text(encoding="utf-8")
-    except OSError:
+    """Magics, errors and labels here are those of the tables of SPEC §4.1, §12 and §16.1, if SPEC lies beside."""
+    text = specification(directory)
+    if not text:
         return
     if set(re.findall(r"^\| `(tresor..)` \|", text, re.M)) != {magic.decode() for magic in MAGICS}:
         totals.problem("not the magics of SPEC 4.1")
@@ -5780,12 +5785,8 @@ def check_tables(directory, totals):
 
 
 def check_appendix(directory, totals):
-    """The blocks of SPEC's Appendix A, if SPEC.md lies beside, are what the vectors have at the places named."""
-    try:
-        text = (directory.parent / "SPEC.md").read_text(encoding="utf-8")
-    except OSError:
-        return
-    documents = {}
+    """The blocks of SPEC's Appendix A, if SPEC lies beside, are what the vectors have at the places named."""
+    text, documents = specification(directory), {}
     for name, test, place, block in re.findall(r"^`([a-z/-]+\.json) (\d+) ([^`]+)`\n\n```hex\n(.*?)```", text, re.M | re.S):
         if name not in documents:
             documents[name] = {t["id"]: t for group in load(directory / name)["groups"] for t in group["tests"]}
@@ -5797,7 +5798,7 @@ def check_appendix(directory, totals):
                 value = value.get(part, "") if isinstance(value, dict) else ""
         value = "".join(value) if isinstance(value, list) else value
         if "".join(block.split()) != value or not value:
-            totals.problem("SPEC.md, Appendix A: not %s %s %s" % (name, test, place))
+            totals.problem("SPEC, Appendix A: not %s %s %s" % (name, test, place))
 
 
 def run_vectors(directory, ignore_sums, verbose, only):
@@ -7231,7 +7232,7 @@ def wrap_of_first(log, person):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Runs every vector of SPEC.md.")
+    parser = argparse.ArgumentParser(description="Runs every vector of SPEC.")
     parser.add_argument("--vectors", type=pathlib.Path, default=HERE, help="the directory of the vectors; that of this file if left out")
     parser.add_argument("--ignore-sums", action="store_true", help="do not compare the files with the SHA-256 in index.json")
     parser.add_argument("--only", action="append", metavar="NAME", help="run this file of vectors alone; may be repeated")

@@ -63,7 +63,7 @@ extension NamedContent {
 }
 
 extension SlotChanges {
-    /// Makes this device a trusted device, with a device share in the home and a server share in the store (SPEC §8.3).
+    /// Makes this device a trusted device, with a device share in the home and a server share in the store (SPEC §8.8).
     /// An earlier trust of this device ends.
     ///
     /// - Parameters:

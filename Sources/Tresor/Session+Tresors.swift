@@ -5,7 +5,7 @@ public import TresorCrypto
 
 /// Finding and making the tresors that a person works in.
 extension Session {
-    /// Finds a tresor by its name, by `OWNER/NAME`, or by an id of at least 6 characters (SPEC §4.3).
+    /// Finds a tresor by its name, by `OWNER/NAME`, or by an id of at least 6 characters (SPEC §9.12).
     ///
     /// - Throws: ``TresorError/notFound`` when this person has no such tresor; ``TresorError/usage(_:)`` with
     ///   `ambiguous` when several are meant; the error of its log when that could not be verified.

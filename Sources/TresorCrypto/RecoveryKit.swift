@@ -89,7 +89,7 @@ public struct RecoveryKit: ~Copyable, Sendable {
     /// The words of the list that the typed word at a position, counted from 1, may stand for, `, ` between two: those one
     /// letter or one swap of neighbours away, else those with the same first four letters; at most three.
     ///
-    /// They are for the eyes of the person who typed (SPEC §8.2): one of them is probably a word of the kit.
+    /// They are for the eyes of the person who typed (SPEC §8.7): one of them is probably a word of the kit.
     ///
     /// - Returns: `nil` if there are none.
     /// - Throws: ``TresorError/failed(_:)`` when memory is not available.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Tresor
@@ -143,7 +144,7 @@ import Testing
     }
 
     @Test func everyAttackStandsInTheSpecification() throws {
-        let text = try Repository.text("SPEC.md")
+        let text = try Specification.text()
         let found = Set(text.matches(of: /\bA[0-9]+\b/).map { String($0.0) })
         #expect(try Self.ids("attacks.txt").filter { !found.contains($0) } == [])
         // The attacks on the service have a list of their own there.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// `docs/ARCHITECTURE.md` says what is so.
@@ -87,7 +88,7 @@ import Testing
             named.formUnion(cells[1].matches(of: /\w+/).map { String($0.0) })
             #expect(cells[1].split(separator: ";").count == cells[2].split(separator: ";").count, "\(row)")
         }
-        let chapters = try Repository.text("SPEC.md").split(separator: "\n## ").filter { chapter in
+        let chapters = try Specification.text().split(separator: "\n## ").filter { chapter in
             (4...10).contains { chapter.hasPrefix("\($0). ") }
         }
         #expect(chapters.count == 7)

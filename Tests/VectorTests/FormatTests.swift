@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// SPEC's Appendix E names everything that the vectors have, and nothing else.
@@ -13,7 +14,7 @@ import Testing
     }
 
     private static func section(_ name: String) throws -> Substring {
-        let appendix = try #require(try Repository.text("SPEC.md").split(separator: "\n## Appendix E. ").last)
+        let appendix = try #require(try Specification.text().split(separator: "\n## Appendix E. ").last)
         return try #require(appendix.split(separator: "\n### \(name) ").last?.split(separator: "\n### ").first)
     }
 
@@ -104,8 +105,8 @@ import Testing
 
     /// §17 names files that there are, and operations that E.3 has.
     @Test func conformanceNamesWhatThereIs() throws {
-        let text = try Repository.text("SPEC.md")
-        let section = try #require(text.split(separator: "\n## 17. ").last?.split(separator: "\n---").first)
+        let text = try Specification.text()
+        let section = try #require(text.split(separator: "\n## 17. ").last?.split(separator: "\n## ").first)
         let auditor = try #require(section.split(separator: "\n").first { $0.hasPrefix("| auditor |") })
         let operations = try Self.operations()
         for match in auditor.matches(of: /\*([A-Za-z]+)\*/) {

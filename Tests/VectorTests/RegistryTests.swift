@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 import Tresor
 import TresorConformance
@@ -13,7 +14,7 @@ import TresorCrypto
 @Suite struct RegistryTests {
     @Test func labelsAreEqual() throws {
         let code = DomainLabel.registry.map { "\($0.label.text) \($0.use.rawValue)" }
-        let rows = try Repository.text("SPEC.md").split(separator: "\n").filter { $0.hasPrefix("| `tresor/v1/") }
+        let rows = try Specification.text().split(separator: "\n").filter { $0.hasPrefix("| `tresor/v1/") }
         let specification = rows.map { row in
             let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             return "\(cells[0].dropFirst().dropLast()) \(cells[1])"
@@ -45,7 +46,7 @@ import TresorCrypto
 
     @Test func everyRuleHasAVectorThatBreaksIt() throws {
         let tests = try Repository.tests("log")
-        let specification = try Repository.text("SPEC.md")
+        let specification = try Specification.text()
         for rule in Rule.allCases {
             let breaking = tests.filter { $0["rule"] as? String == "R\(rule.rawValue)" }
             #expect(!breaking.isEmpty, "R\(rule.rawValue)")
@@ -81,7 +82,7 @@ import TresorCrypto
     }
 
     @Test func versionsAreEqual() throws {
-        let specification = try Repository.text("SPEC.md")
+        let specification = try Specification.text()
         let version = Program.specification
         #expect(specification.contains("| version | \(version) (draft; tag `spec/v\(version)`) |"))
         let newest = try #require(specification.split(separator: "## Appendix C. Changes").last)
@@ -89,7 +90,7 @@ import TresorCrypto
     }
 
     @Test func everyErrorOccurs() throws {
-        let specification = try Repository.text("SPEC.md")
+        let specification = try Specification.text()
         let named = Set(
             try Repository.tests("text").filter { $0["operation"] as? String == "exitCode" && $0["error"] == nil }
                 .compactMap { ($0["in"] as? [String: String])?["error"].flatMap(Hex.bytes) })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 
 /// SPEC and the code carry the same names.
@@ -23,7 +24,7 @@ import Testing
 
     /// SPEC without its fenced blocks, and the blocks.
     private static func specification() throws -> (prose: [Substring], blocks: [Substring]) {
-        let text = try Repository.text("SPEC.md")
+        let text = try Specification.text()
         var (prose, blocks): ([Substring], [Substring]) = ([], [])
         var isBlock = false
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {

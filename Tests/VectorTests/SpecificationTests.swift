@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 import Tresor
 
-/// The worked example of SPEC.md is that of the vectors.
+/// The worked example of SPEC is that of the vectors.
 @Suite struct SpecificationTests {
     @Test func appendixEqualsVectors() throws {
-        let lines = try Repository.text("SPEC.md").split(separator: "\n", omittingEmptySubsequences: false).map(
+        let lines = try Specification.text().split(separator: "\n", omittingEmptySubsequences: false).map(
             String.init)
         var count = 0
         for (index, line) in lines.enumerated() where line == "```hex" {
@@ -37,7 +38,7 @@ import Tresor
 
     /// Each attack of the list stands beside the goal it is against and what defeats it.
     @Test func everyAttackHasAGoalAndAnAnswer() throws {
-        let rows = try Repository.text("SPEC.md").split(separator: "\n").filter {
+        let rows = try Specification.text().split(separator: "\n").filter {
             $0.wholeMatch(of: /\| A[0-9]+ .*/) != nil
         }
         let ids = try Repository.text("Tests/AttackTests/attacks.txt").split(separator: "\n").map(String.init)

@@ -5,7 +5,7 @@ package import TresorCrypto
 
 extension Tresors {
     /// Returns the tresors that a text can mean, by rising id: a name, `OWNER/NAME`, or an id of at least 6 characters
-    /// (SPEC §4.3, `tresorsNamed`).
+    /// (SPEC §9.12, `tresorsNamed`).
     ///
     /// Ids and the names that this home knows come first. Only the logs that they name, and those without a known name,
     /// are read. Where one of these names no longer holds, or there is none, all logs are read. A bare name does not

@@ -144,7 +144,7 @@ public struct Contacts: Sendable {
     /// Does what ``pinned()`` does, on the calling thread.
     package func pinnedBlocking() throws(TresorError) -> [Pin] { try client.pins().pins }
 
-    /// Returns the people meant by a handle, or by a user id of at least 6 characters (SPEC §4.3).
+    /// Returns the people meant by a handle, or by a user id of at least 6 characters (SPEC §9.12).
     ///
     /// If this home knows a person by that handle or id, people known to the store alone are left out. A handle that
     /// looks like a friend's id then means the friend.

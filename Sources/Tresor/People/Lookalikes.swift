@@ -3,7 +3,7 @@
 package import TresorCore
 package import TresorCrypto
 
-/// The people beside whom somebody is shown, by what their handles look like (SPEC §4.4).
+/// The people beside whom somebody is shown, by what their handles look like (SPEC §7.8).
 package struct Lookalikes: Sendable {
     private var people: [Skeleton: [UserID: CardChain]] = [:]
     /// The people who are pinned.

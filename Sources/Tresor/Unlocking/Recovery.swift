@@ -3,7 +3,7 @@
 package import TresorCore
 package import TresorCrypto
 
-/// Opens an identity with its recovery kit (SPEC §8.2).
+/// Opens an identity with its recovery kit (SPEC §8.7).
 package struct Recovery: Sendable {
     let client: Client
 

@@ -164,13 +164,13 @@ public struct SlotChanges: Sendable {
     }
 
     /// The time from which the trust of a device counts, in seconds since 1970: that of the clock, or the own time of the
-    /// pinned heads (SPEC §8.3) if that is later. A device that ended before it would never open.
+    /// pinned heads (SPEC §8.8) if that is later. A device that ended before it would never open.
     package func trustStart() throws(TresorError) -> UInt64 {
         max(client.clock(), try client.heads().ownTime)
     }
 
     /// Makes this device a trusted device, with a device share here and a server share of 32 bytes in the store (SPEC
-    /// §8.3). An earlier trust of this device ends.
+    /// §8.8). An earlier trust of this device ends.
     ///
     /// - Parameters:
     ///   - name: the name in lists; may be empty.
@@ -236,7 +236,7 @@ public struct SlotChanges: Sendable {
         try client.identityFileBlocking().devices
     }
 
-    /// Removes trusted devices (SPEC §8.3): first the server shares, then the slots, then the device share here if it
+    /// Removes trusted devices (SPEC §8.8): first the server shares, then the slots, then the device share here if it
     /// is one of them.
     ///
     /// - Throws: ``TresorError/notFound`` for a device that is neither in the file nor among

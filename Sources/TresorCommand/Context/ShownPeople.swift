@@ -5,7 +5,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// Shows people by their handles. Who can be taken for somebody else bears the beginning of their user id (SPEC §4.4).
+/// Shows people by their handles. Who can be taken for somebody else bears the beginning of their user id (SPEC §7.8).
 final class ShownPeople: Sendable {
     private struct Crowd {
         let head: Head

@@ -45,7 +45,7 @@ struct TresorResolver: Sendable {
     }
 
     /// The tresor that a whole id means, without an identity; `nil` for any other text. The beginning of an id can be
-    /// the name of another tresor (SPEC §4.3), and names are read with an open identity only.
+    /// the name of another tresor (SPEC §9.12), and names are read with an open identity only.
     func find(id text: String) throws -> TresorID? {
         guard text.utf8.count == 52 else { return nil }
         if let known = try client.logs.knownBlocking().first(where: { Base32.namedBy(text, $0.digest.bytes) }) {

@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// The one block of armour in a text that a person hands over: a mail, a paste, what a shell redirected (SPEC §4.2). Its
+/// The one block of armour in a text that a person hands over: a mail, a paste, what a shell redirected (SPEC §4.6). Its
 /// lines are not touched, and the strict form is asked of it.
 enum PastedArmour {
     /// More text than this behind a block is not read.

@@ -229,7 +229,7 @@ extension ByteDecoder {
     }
 }
 
-/// The first 8 bytes of a stand-alone object, which name its type and version (SPEC §16.2).
+/// The first 8 bytes of a stand-alone object, which name its type and version (SPEC §4.1).
 package enum Magic: String, CaseIterable, Sendable {
     case card = "tresorC1"
     case identity = "tresorI1"

@@ -2,7 +2,7 @@
 
 @_spi(_Unicode) import Swift
 
-/// The look of a name (SPEC §4.4): names with one skeleton can be taken for each other.
+/// The look of a name (SPEC §7.8): names with one skeleton can be taken for each other.
 ///
 /// It is for the eye alone. A name is never looked up, compared or kept by its skeleton.
 package struct Skeleton: Hashable, Sendable {

@@ -7,7 +7,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// Handles that look like others (SPEC §4.4).
+/// Handles that look like others (SPEC §7.8).
 @Suite struct LookalikeTests {
     private func skeleton(_ text: String) throws -> Skeleton { Skeleton(of: try Name(Array(text.utf8))) }
 

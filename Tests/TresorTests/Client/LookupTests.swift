@@ -8,7 +8,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// The tresor that a text names (SPEC §4.3), and the reads needed to find it.
+/// The tresor that a text names (SPEC §9.12), and the reads needed to find it.
 @Suite struct LookupTests {
     let world = World()
     let anna: Session

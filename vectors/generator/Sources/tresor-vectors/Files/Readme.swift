@@ -9,13 +9,13 @@ enum Readme {
             # Test vectors
 
             The package in `generator/` writes them; `--check` in place of `--write` compares. Licence of the vectors: CC0.
-            Section numbers are those of SPEC.md.
+            Section numbers are those of SPEC.
 
             ```
             $ swift run --package-path vectors/generator -Xcxx -O2 tresor-vectors --write vectors
             ```
 
-            SPEC.md, Appendix E, defines each file, test and operation; the appendix and the files suffice to run them all.
+            SPEC's Appendix E (spec/vectors.md) defines each file, test and operation; the appendix and the files suffice to run them all.
             This page lists the files, which change with each regeneration, and the two programs.
 
             ## Running them
