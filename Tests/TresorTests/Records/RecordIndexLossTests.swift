@@ -101,6 +101,7 @@ import TresorTesting
 
     @Test func versionsOfOthersAreReadAnew() async throws {
         try await scene.fill()
+        _ = try await scene.records.pull()
         _ = try await open(scene.home).view()
         let home = HomeRecords(of: open(scene.home))
         let seen = try await home.seen(at: nil)
@@ -143,6 +144,7 @@ import TresorTesting
 
     @Test func theEntriesOfCheckpointsLieInIt() async throws {
         try await scene.fill()
+        _ = try await scene.records.pull()
         let home = scene.home.copy()
         _ = try await scene.records.compact()
         _ = try await open(home).pull()

@@ -69,6 +69,7 @@ import TresorTesting
 
     @Test func whatCameSinceIsReadOnTopOfAnIndex() async throws {
         try await scene.fill()
+        _ = try await scene.records.pull()
         try await expect(open(scene.home), byIndex: false)
         try await expect(open(scene.home), byIndex: true)
         try await scene.put("e", "e1", by: scene.house)
@@ -81,6 +82,7 @@ import TresorTesting
 
     @Test func whatTheHomeHasLostIsReadAnew() async throws {
         try await scene.fill()
+        _ = try await scene.records.pull()
         _ = try await open(scene.home).view()
         let kept = scene.home.contents
         for isPulled in [false, true] {
@@ -193,6 +195,7 @@ import TresorTesting
 
     @Test func itGoesWithThePacks() async throws {
         try await scene.fill()
+        _ = try await scene.records.pull()
         let home = try #require(scene.house.client.home as? MemoryHome)
         _ = try await open(home, scene.house.identity).pull()
         #expect(home.read(index) != nil)
@@ -209,6 +212,7 @@ import TresorTesting
 
     @Test func aNewCheckpointChangesNothingWhileAllPacksAreThere() async throws {
         try await scene.fill()
+        _ = try await scene.records.pull()
         let (whole, behind) = (scene.home.copy(), scene.home.copy())
         for home in [whole, behind] { _ = try await open(home).view() }
         _ = try await scene.records.compact()
