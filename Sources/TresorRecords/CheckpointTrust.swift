@@ -41,12 +41,12 @@ struct CheckpointTrust: Sendable {
 
     private var session: Session { records.session }
 
-    /// Whether nobody needs the volumes of earlier checkpoints any more: packs or one's own newest volumes say everything, or
-    /// the newest volumes say what the base says.
+    /// Whether nobody needs the volumes of earlier checkpoints any more: packs that were looked at or one's own newest volumes
+    /// say everything, or the newest volumes say what the base says.
     ///
     /// - Parameter isFalse: becomes whether the newest volumes are not what the base says, for good.
     func outdatesEarlier(_ view: RecordView, _ isFalse: inout Bool) async throws(TresorError) -> Bool {
-        guard let newest = view.checkpoint, !view.isByPacks else { return true }
+        guard let newest = view.checkpoint, !view.isByPacks else { return !view.isIndexed }
         guard view.volumes != nil else { return false }
         if view.isByNewestVolumes, view.isOwn || !view.isComparable { return true }
         let base = try await judging(view)

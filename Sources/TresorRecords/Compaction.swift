@@ -140,7 +140,7 @@ struct Compaction: Sendable {
     /// The view of the home. What an index says for packs that are lost by now counts for nothing.
     private func known(at state: LogState, _ log: RecordEntries) async throws(TresorError) -> RecordView {
         let known = try await records.view(at: state, log)
-        guard known.isIndexed else { return known }
+        guard known.isIndexed, known.isWholeByPacks else { return known }
         if try await hasPacks(known, log) {
             records.cache.view = known.proved(by: log.commits)
         } else {

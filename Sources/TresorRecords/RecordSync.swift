@@ -134,7 +134,10 @@ struct RecordSync: Sendable {
                 view = try await records.view(at: state, log)
             }
         }
-        if known?.state.checkpoint != state.checkpoint { view = try await judgeNewest(view, log) }
+        // Who looked at no earlier pack does not know whether the home still has it.
+        if known?.state.checkpoint != state.checkpoint, known == nil || !view.isByPacks {
+            view = try await judgeNewest(view, log)
+        }
         report.note(view)
         records.cache.tell(view)
     }

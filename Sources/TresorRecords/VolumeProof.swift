@@ -110,9 +110,16 @@ struct VolumeProof: Sendable {
     private func open(_ entries: [Entry], noting opened: OpenedPacks) async throws(TresorError) {
         let closed = entries.filter { view.table.missing[$0.sequence] == nil && opened[$0.sequence] == nil }
         let parts = PackFiles.byPart(closed, \.sequence)
-        _ = try await Cores.mapApart(parts.count, grain: 1) { (range) throws(TresorError) -> [Never] in
+        @Sendable func open(_ entries: [Entry]) {
             let packs = PackReader(client: client, tresor: state.tresor, noting: opened)
-            for entry in parts[range].joined() { _ = try? view.items(of: entry, from: packs) }
+            for entry in entries { _ = try? view.items(of: entry, from: packs) }
+        }
+        // One part would be opened on the thread of the caller.
+        guard parts.count > 1 else {
+            return try await Cores.apart { () throws(TresorError) in open(closed) }
+        }
+        _ = try await Cores.mapApart(parts.count, grain: 1) { (range) throws(TresorError) -> [Never] in
+            open(Array(parts[range].joined()))
             return []
         }
     }
