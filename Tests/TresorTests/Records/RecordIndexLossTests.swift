@@ -225,6 +225,29 @@ import TresorTesting
         let parts = PackFiles.byPart([1, 63, 64, 127, 128] as [UInt64]) { $0 }
         #expect(parts == [[1, 63], [64, 127], [128]])
     }
+
+    /// A home that only believes that it has the packs forgets no volumes of its own.
+    @Test(arguments: [false, true])
+    func A147_onesOwnVolumesStayWhereNobodyLookedAtThePacks(isIndexed: Bool) async throws {
+        let foreign = try await ForeignCheckpointTests()
+        let scene = foreign.scene
+        let own = try #require(try await scene.records.compact().checkpoint)
+        let home = scene.home.copy()
+        func open() -> Records {
+            var records = scene.device(home).records(in: scene.tresor)
+            records.leastIndexedCount = isIndexed ? 1 : .max
+            return records
+        }
+        _ = try await open().view()
+        let records = open()
+        #expect(try await records.pull().isComplete)
+        #expect(records.cache.view?.isIndexed == isIndexed)
+        home.delete(.records(scene.tresor, part: 0))
+        _ = try await foreign.checkpoint(try await foreign.current().filter { $0.item.record.text != "a" })
+        _ = try await records.pull()
+        #expect(home.read(.volume(scene.tresor, checkpoint: own, number: 0)) != nil)
+        #expect(try await scene.text("a", records) == "a2")
+    }
 }
 
 /// A home in which others may read the index.
@@ -255,27 +278,4 @@ private struct OpenIndexHome: Home {
     }
 
     func slotLock() throws(TresorError) -> SlotLock? { base.slotLock() }
-
-    /// A home that only believes that it has the packs forgets no volumes of its own.
-    @Test(arguments: [false, true])
-    func A147_onesOwnVolumesStayWhereNobodyLookedAtThePacks(isIndexed: Bool) async throws {
-        let foreign = try await ForeignCheckpointTests()
-        let scene = foreign.scene
-        let own = try #require(try await scene.records.compact().checkpoint)
-        let home = scene.home.copy()
-        func open() -> Records {
-            var records = scene.device(home).records(in: scene.tresor)
-            records.leastIndexedCount = isIndexed ? 1 : .max
-            return records
-        }
-        _ = try await open().view()
-        let records = open()
-        #expect(try await records.pull().isComplete)
-        #expect(records.cache.view?.isIndexed == isIndexed)
-        home.delete(.records(scene.tresor, part: 0))
-        _ = try await foreign.checkpoint(try await foreign.current().filter { $0.item.record.text != "a" })
-        _ = try await records.pull()
-        #expect(home.read(.volume(scene.tresor, checkpoint: own, number: 0)) != nil)
-        #expect(try await scene.text("a", records) == "a2")
-    }
 }
