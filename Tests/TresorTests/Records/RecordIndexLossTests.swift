@@ -246,6 +246,11 @@ import TresorTesting
         _ = try await foreign.checkpoint(try await foreign.current().filter { $0.item.record.text != "a" })
         _ = try await records.pull()
         #expect(home.read(.volume(scene.tresor, checkpoint: own, number: 0)) != nil)
+        if !isIndexed {
+            // A reading finds the loss out, and the next pull reads by what is left.
+            #expect(await failure { _ = try await records.get("a") } == .store(.withheld))
+            _ = try await records.pull()
+        }
         #expect(try await scene.text("a", records) == "a2")
     }
 }
