@@ -46,7 +46,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
         .systemLibrary(
@@ -88,10 +87,16 @@ let package = Package(
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
         ),
         .target(
+            name: "TresorTLS",
+            dependencies: [
+                .target(name: "Copenssl", condition: .when(platforms: [.linux, .macOS])), "TresorCrypto",
+            ],
+            swiftSettings: settings),
+        .target(
             name: "TresorRemote",
             dependencies: [
                 .target(name: "Copenssl", condition: .when(platforms: [.linux])), "TresorCore", "TresorCrypto",
-                "TresorStore",
+                "TresorStore", .target(name: "TresorTLS", condition: .when(platforms: [.linux])),
             ],
             swiftSettings: settings),
         .target(
@@ -112,13 +117,13 @@ let package = Package(
         .executableTarget(
             name: "TresorServer",
             dependencies: [
-                "Cvariadic", "TresorCore", "TresorCrypto", "TresorPostgres", "TresorService", "TresorSQLite",
-                "TresorStore",
+                .target(name: "Copenssl", condition: server), "Cvariadic", "TresorCore", "TresorCrypto",
+                "TresorPostgres", "TresorService", "TresorSQLite", "TresorStore",
+                .target(name: "TresorTLS", condition: server),
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
                 .product(name: "NIOPosix", package: "swift-nio", condition: server),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: server),
             ],
             swiftSettings: settings),
         .target(

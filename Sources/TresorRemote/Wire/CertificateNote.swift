@@ -2,6 +2,7 @@
 
 #if !canImport(Darwin)
     import Copenssl
+    import TresorTLS
 
     #if canImport(Musl)
         import Musl
@@ -49,9 +50,9 @@
             case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
                 fault = .name(names: Self.names(of: certificate), host: host)
             case X509_V_ERR_CERT_HAS_EXPIRED:
-                fault = .expired(until: Self.seconds(X509_get0_notAfter(certificate)), now: now)
+                fault = .expired(until: CertificateTime.end(of: certificate), now: now)
             case X509_V_ERR_CERT_NOT_YET_VALID:
-                fault = .early(from: Self.seconds(X509_get0_notBefore(certificate)), now: now)
+                fault = .early(from: CertificateTime.start(of: certificate), now: now)
             case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
                 X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
                 X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_SIGNATURE_FAILURE,
@@ -60,15 +61,6 @@
             default:
                 fault = .other(X509_verify_cert_error_string(Int(code)).map { String(cString: $0) } ?? "\(code)")
             }
-        }
-
-        /// A time in seconds since 1970.
-        private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> UInt64 {
-            guard let time, let epoch = ASN1_TIME_set(nil, 0) else { return 0 }
-            defer { ASN1_TIME_free(epoch) }
-            var (days, seconds): (Int32, Int32) = (0, 0)
-            guard ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return 0 }
-            return UInt64(max(0, Int64(days) * 86_400 + Int64(seconds)))
         }
 
         /// The first names and addresses that a certificate is for.

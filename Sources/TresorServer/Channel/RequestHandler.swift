@@ -3,7 +3,6 @@
 #if Server
     import NIOCore
     import NIOHTTP1
-    import NIOSSL
     import TresorCore
     import TresorCrypto
 
@@ -86,7 +85,7 @@
             responder.report.turnedAway()
             cut(.displaced)
             state = .closing
-            let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+            let tls = try? context.pipeline.syncOperations.context(handlerType: TLSHandler.self)
             (tls ?? context).close(promise: nil)
         }
 

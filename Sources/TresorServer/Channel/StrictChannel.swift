@@ -3,19 +3,18 @@
 #if Server
     import NIOCore
     import NIOHTTP1
-    import NIOSSL
 
     /// The connections of an address, each with NIO's parser and a ``RequestHandler``, and nothing else that could read
     /// a request in another way.
     struct StrictChannel: Sendable {
         let responder: Responder
-        /// The context of TLS; `nil` for connections without it.
-        var tls: NIOSSLContext?
+        /// The certificate for TLS; `nil` for connections without it.
+        var certificates: Certificates?
 
         /// Sets up a new connection.
         func setUp(_ channel: any Channel) throws {
             let pipeline = channel.pipeline.syncOperations
-            if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+            if let certificates { try pipeline.addHandler(try certificates.makeHandler()) }
             try pipeline.configureHTTPServerPipeline(
                 withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: true,
                 withEncoderConfiguration: .init(), withDecoderLimitConfiguration: Self.decoderLimits)

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    import NIOCore
-    import NIOSSL
+    import Copenssl
     import Synchronization
     import TresorCrypto
+    import TresorTLS
 
     /// The certificate of the service with its key, which can be read again while the service runs.
     final class Certificates: Sendable {
-        private struct Pair: Sendable {
-            let chain: [NIOSSLCertificateSource]
-            let key: NIOSSLPrivateKeySource
-            /// The time in which all of the chain are good, in seconds since 1970.
-            let time: (start: Int, end: Int)
-        }
-
         private let certificatePath: String
         private let keyPath: String
-        private let current: Mutex<Pair>
+        private let current: Mutex<ServerCertificate>
 
         /// Reads a certificate and its key.
         ///
@@ -28,20 +21,20 @@
         init(certificate: String, key: String) throws(ServerFailure) {
             certificatePath = certificate
             keyPath = key
-            current = Mutex(try Self.read(certificate, key))
+            current = Mutex(try ServerCertificate(certificate, key: key))
         }
 
         /// Reads both files again. New connections then get the new certificate.
         ///
         /// - Throws: ``ServerFailure``; the certificate in use stays.
         func reload() throws(ServerFailure) {
-            let pair = try Self.read(certificatePath, keyPath)
-            current.withLock { $0 = pair }
+            let read = try ServerCertificate(certificatePath, key: keyPath)
+            current.withLock { $0 = read }
         }
 
         /// Why clients do not take the certificate at a time, in seconds since 1970; `nil` if it is good then.
         func fault(at now: Int) -> String? {
-            let (start, end) = current.withLock { $0.time }
+            let (start, end) = current.withLock { $0 }.time
             guard start <= now, now <= end else {
                 let date = CalendarTime(seconds: now < start ? start : end, milliseconds: 0).text
                 return "\(certificatePath) \(now < start ? "is good from \(date) on" : "was good until \(date)")"
@@ -49,55 +42,85 @@
             return nil
         }
 
-        /// The configuration of TLS: version 1.3, HTTP/1.1.
-        var configuration: TLSConfiguration {
-            let pair = current.withLock { $0 }
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: pair.chain, privateKey: pair.key)
-            configuration.minimumTLSVersion = .tlsv13
-            configuration.maximumTLSVersion = .tlsv13
-            configuration.applicationProtocols = ["http/1.1"]
-            configuration.sslContextCallback = { [self] _, promise in
-                let pair = current.withLock { $0 }
-                var change = NIOSSLContextConfigurationOverride()
-                change.certificateChain = pair.chain
-                change.privateKey = pair.key
-                promise.succeed(change)
-            }
-            return configuration
+        /// The handler of TLS of a new connection.
+        ///
+        /// - Throws: ``TresorError/failed(_:)``.
+        func makeHandler() throws(TresorError) -> TLSHandler {
+            let engine = try TLSEngine(current.withLock { $0 }.context)
+            SSL_set_accept_state(engine.connection)
+            return TLSHandler(engine)
         }
+    }
 
-        private static func read(_ certificate: String, _ key: String) throws(ServerFailure) -> Pair {
-            let chain: [NIOSSLCertificate]
-            do {
-                chain = try NIOSSLCertificate.fromPEMFile(certificate)
-            } catch {
+    /// A certificate with its chain and key, as OpenSSL shows them to clients: TLS 1.3, HTTP/1.1, no sessions that go on.
+    private final class ServerCertificate: Sendable {
+        /// The `SSL_CTX *`. OpenSSL counts who uses it, and nothing changes it any more.
+        nonisolated(unsafe) let context: OpaquePointer
+
+        init(_ certificate: String, key: String) throws(ServerFailure) {
+            do throws(TresorError) { context = try TLSEngine.makeContext(isServer: true) } catch {
+                throw ServerFailure(error, "OpenSSL cannot be used")
+            }
+            defer { ERR_clear_error() }
+            SSL_CTX_set_num_tickets(context, 0)
+            SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
+            SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
+            SSL_CTX_set_alpn_select_cb(context, Self.select, nil)
+            // OpenSSL asks the terminal for the password of a file, unless somebody else answers.
+            SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
+            guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
                 throw ServerFailure(
                     .failed(.inputOutput), "\(certificate) holds no certificate in PEM that can be read")
             }
-            guard !chain.isEmpty else {
-                throw ServerFailure(.failed(.inputOutput), "\(certificate) holds no certificate in PEM")
+            try use(key, for: certificate)
+        }
+
+        deinit { SSL_CTX_free(context) }
+
+        private func use(_ path: String, for certificate: String) throws(ServerFailure) {
+            let file = BIO_new_file(path, "r")
+            defer { BIO_free(file) }
+            guard let file, let key = PEM_read_bio_PrivateKey(file, nil, { _, _, _, _ in -1 }, nil) else {
+                throw ServerFailure(.failed(.inputOutput), "\(path) holds no private key in PEM that can be read")
             }
-            let privateKey: NIOSSLPrivateKey
-            do {
-                privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
-            } catch {
-                throw ServerFailure(.failed(.inputOutput), "\(key) holds no private key in PEM that can be read")
-            }
-            let pair = Pair(
-                chain: chain.map { .certificate($0) }, key: .privateKey(privateKey),
-                time: (
-                    start: chain.map { Int($0.notValidBefore) }.max() ?? 0,
-                    end: chain.map { Int($0.notValidAfter) }.min() ?? 0
-                ))
-            do {
-                _ = try NIOSSLContext(
-                    configuration: .makeServerConfiguration(certificateChain: pair.chain, privateKey: pair.key))
-            } catch {
+            defer { EVP_PKEY_free(key) }
+            guard SSL_CTX_use_PrivateKey(context, key) == 1, SSL_CTX_check_private_key(context) == 1 else {
                 throw ServerFailure(
-                    .failed(.inputOutput), "the key \(key) does not belong to the certificate \(certificate)")
+                    .failed(.inputOutput), "the key \(path) does not belong to the certificate \(certificate)")
             }
-            return pair
+        }
+
+        /// The time in which all of the chain are good, in seconds since 1970.
+        var time: (start: Int, end: Int) {
+            (
+                start: chain.map { Int(CertificateTime.start(of: $0)) }.max() ?? 0,
+                end: chain.map { Int(CertificateTime.end(of: $0)) }.min() ?? 0
+            )
+        }
+
+        /// The certificate, and those that vouch for it.
+        private var chain: [OpaquePointer] {
+            var others: OpaquePointer?
+            _ = withUnsafeMutablePointer(to: &others) { SSL_CTX_ctrl(context, SSL_CTRL_GET_CHAIN_CERTS, 0, $0) }
+            let more = (0..<max(0, OPENSSL_sk_num(others))).compactMap { OPENSSL_sk_value(others, $0) }
+            return [SSL_CTX_get0_certificate(context)].compactMap(\.self) + more.map { OpaquePointer($0) }
+        }
+
+        /// Chooses HTTP/1.1 where a client names protocols. One that names others alone is refused (RFC 7301 §3.2).
+        private static let select: SSL_CTX_alpn_select_cb_func = { _, chosen, chosenCount, offered, count, _ in
+            guard let offered, let chosen, let chosenCount else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+            let name = Array("http/1.1".utf8)
+            var rest = UnsafeBufferPointer(start: offered, count: Int(count))[...]
+            while let first = rest.first, rest.count > Int(first) {
+                let protocolName = rest.dropFirst().prefix(Int(first))
+                if protocolName.elementsEqual(name) {
+                    chosen.pointee = offered + protocolName.startIndex
+                    chosenCount.pointee = first
+                    return SSL_TLSEXT_ERR_OK
+                }
+                rest = rest.dropFirst(Int(first) + 1)
+            }
+            return SSL_TLSEXT_ERR_ALERT_FATAL
         }
     }
 #endif

@@ -2,7 +2,6 @@
 
 #if Server
     import NIOCore
-    import NIOSSL
     import TresorCore
 
     /// The service on its addresses.
@@ -32,7 +31,6 @@
         ///
         /// - Throws: ``ServerFailure`` that names the address on which it cannot listen, and why.
         func start() async throws -> RunningServer {
-            let tls = try certificates.map { try NIOSSLContext(configuration: $0.configuration) }
             let connections = Connections()
             var listening: [any Channel] = []
             if let metrics {
@@ -44,7 +42,7 @@
             let responder = Responder(
                 target: .service(handler), rule: .service(names: names), limits: limits, report: report,
                 isBehindProxy: address.isSocket, isSecure: certificates != nil)
-            let own = try await address.listen(StrictChannel(responder: responder, tls: tls), connections)
+            let own = try await address.listen(StrictChannel(responder: responder, certificates: certificates), connections)
             let port = own.localAddress?.port
             report.say(.listening, port: port)
             if let fault = certificates?.fault(at: CalendarTime.now.seconds) {
