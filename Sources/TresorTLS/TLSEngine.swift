@@ -2,7 +2,7 @@
 
 #if os(Linux) || os(macOS)
     import Copenssl
-    import TresorCrypto
+    package import TresorCrypto
 
     /// One TLS connection. OpenSSL reads and writes memory alone: the owner of the engine carries the bytes to and from
     /// the peer.
