@@ -68,11 +68,9 @@
 
         /// Takes bytes that the peer sent.
         ///
-        /// - Throws: ``TresorError/failed(_:)``.
-        package func take(_ bytes: UnsafeRawBufferPointer) throws(TresorError) {
-            guard bytes.isEmpty || BIO_write(incoming, bytes.baseAddress, Int32(bytes.count)) == bytes.count else {
-                throw .failed(.memory)
-            }
+        /// - Returns: whether there was memory for them.
+        package func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            bytes.isEmpty || BIO_write(incoming, bytes.baseAddress, Int32(bytes.count)) == bytes.count
         }
 
         /// The bytes that the peer has to get; none if nothing waits.

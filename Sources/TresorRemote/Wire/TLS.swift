@@ -121,11 +121,7 @@
         }
 
         private func take(_ bytes: [UInt8]) throws(TransportFailure) {
-            do throws(TresorError) {
-                try bytes.withUnsafeBytes { (memory) throws(TresorError) in try engine.take(memory) }
-            } catch {
-                throw TransportFailure(error)
-            }
+            guard bytes.withUnsafeBytes({ engine.take($0) }) else { throw TransportFailure(.failed(.memory)) }
         }
 
         func send(_ bytes: [UInt8], until deadline: Deadline) throws(TransportFailure) {

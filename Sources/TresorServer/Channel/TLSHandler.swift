@@ -24,11 +24,7 @@
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let bytes = unwrapInboundIn(data)
-            do {
-                try bytes.withUnsafeReadableBytes { try engine.take($0) }
-            } catch {
-                return fail(context)
-            }
+            guard bytes.withUnsafeReadableBytes({ engine.take($0) }) else { return fail(context) }
             if !engine.isShaken {
                 let progress = engine.shakeHands()
                 send(context)
