@@ -100,7 +100,7 @@ struct Compaction: Sendable {
     /// - Parameters:
     ///   - head: the head of the last sync.
     ///   - isSealed: whether this compaction has appended its checkpoint.
-    /// - Returns: `nil` where others have committed since the sync.
+    /// - Returns: `nil` where others have committed since the sync, and where the home has lost what nobody has any more.
     private func plan(
         at state: LogState, synced head: UInt64, isSealed: Bool = false
     ) async throws(TresorError) -> CompactionPlan? {
@@ -118,7 +118,7 @@ struct Compaction: Sendable {
         if isSealed || !hasGain(upto: limit, in: view, log) {
             report.upto = state.floor
             do throws(TresorError) {
-                let blobs = try await unneeded.proved()
+                guard let blobs = try await proved(unneeded, by: view, log) else { return nil }
                 let areThere = try await isSealed ? true : unneeded.areThere(upto: state.floor)
                 if areThere { report.note(deleting: blobs) }
                 return CompactionPlan(report: report, view: view, step: .delete(blobs))
@@ -147,6 +147,24 @@ struct Compaction: Sendable {
             await records.forgetView()
         }
         return try await records.view(at: state, log)
+    }
+
+    /// What the newest checkpoint makes needless. A program that runs for long may have lost packs that it has read.
+    ///
+    /// - Returns: `nil` where the store has not all of them any more: by volumes, the records are to be read anew.
+    private func proved(
+        _ unneeded: UnneededBlobs, by view: RecordView, _ log: RecordEntries
+    ) async throws(TresorError) -> [Blob]? {
+        do throws(TresorError) {
+            return try await unneeded.proved()
+        } catch {
+            guard error == .store(.withheld) || error == .altered, view.isWholeByPacks else { throw error }
+        }
+        guard try await hasPacks(view, log) else {
+            await records.forgetView()
+            return nil
+        }
+        return try await unneeded.proved()
     }
 
     /// Whether the home has all packs, where these say everything. What it has lost is fetched.
