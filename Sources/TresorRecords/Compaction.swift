@@ -123,7 +123,7 @@ struct Compaction: Sendable {
                 if areThere { report.note(deleting: blobs) }
                 return CompactionPlan(report: report, view: view, step: .delete(blobs))
             } catch {
-                // Who has all packs puts a checkpoint in the place of one that does not hold.
+                // A home that has all packs puts a checkpoint in the place of one that does not hold.
                 let isRepairable = error == .altered || error == .store(.withheld)
                 guard isRepairable, !isSealed, view.isByPacks, limit > state.floor else { throw error }
             }
@@ -149,7 +149,7 @@ struct Compaction: Sendable {
         return try await records.view(at: state, log)
     }
 
-    /// What the newest checkpoint makes needless. A program that runs for long may have lost packs that it has read.
+    /// The blobs that the newest checkpoint makes needless. A program that runs for long may have lost packs that it has read.
     ///
     /// - Returns: `nil` where the store has not all of them any more: by volumes, the records are to be read anew.
     private func proved(
@@ -181,7 +181,7 @@ struct Compaction: Sendable {
     private func delete(_ blobs: [Blob], by plan: CompactionPlan, isFetched: Bool) async throws(TresorError) {
         guard let checkpoint = plan.view.checkpoint, !blobs.isEmpty else { return }
         let files = VolumeFiles(client: client, tresor: tresor)
-        // What the home has, the store may have lost.
+        // The store may have lost volumes that the home has.
         if !isFetched { _ = try await files.restore(checkpoint) }
         try await files.forget(plan.view.checkpoints.dropLast())
         // If the store lacks the last one, its bytes may still lie in the store's files: the last deletion may have ended
