@@ -62,8 +62,8 @@ struct IndexFile: Sendable {
             head: view.state.head, epochs: view.epochs.sorted(), checkpoints: view.checkpoints.map(\.entry),
             table: view.table)
         let bytes = try sealed(index, for: member)
-        return try HomePatience.none { () throws(TresorError) in
-            try home.exclusively { () throws(TresorError) in
+        return try HomePatience.none { () throws(TresorError) -> Bool in
+            try home.exclusively { () throws(TresorError) -> Bool in
                 // Somebody who is out by now, and a tresor that was deleted, have another head or none.
                 guard try isPinned(index.head) else { return false }
                 try home.replace(.recordIndex(tresor), with: bytes)
