@@ -1287,13 +1287,14 @@ def read_noted_stores(data):
     reader, stores = Reader(data), []
     reader.preamble(b"tresorn1")
     while reader.left():
-        stores.append((reader.digest(), reader.opaque16(1, 4096)))
-    require(all(a < b for a, b in zip(stores, stores[1:])))
+        stores.append((reader.digest(), reader.u8(), reader.opaque16(1, 4096)))
+    require(all((a[0], a[2]) < (b[0], b[2]) for a, b in zip(stores, stores[1:])))
+    require(all(1 <= roles <= 3 for _, roles, _ in stores))
     return stores
 
 
 def encode_noted_stores(stores):
-    return preamble(b"tresorn1") + b"".join(tresor + opaque16(name) for tresor, name in stores)
+    return preamble(b"tresorn1") + b"".join(tresor + u8(roles) + opaque16(name) for tresor, roles, name in stores)
 
 
 # 8.5 What lies where: known services

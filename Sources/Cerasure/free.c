@@ -56,7 +56,7 @@ static int find_next(void) {
 
 // glibc's own M_PERTURB leaves blocks of up to 1 KiB as they are, because they go to the cache of the thread first.
 void free(void *block) {
-  // What the look-up itself gives back stays where it is.
+  // Memory that the look-up itself gives back stays where it is.
   if (!block || !find_next()) return;
   if (next.size) explicit_bzero(block, next.size(block));
   next.free(block);

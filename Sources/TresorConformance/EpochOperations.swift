@@ -36,7 +36,7 @@ enum EpochOperations {
             let epoch = row[..<8].reduce(0) { $0 << 8 | UInt64($1) }
             await store.add(Array(row[8...]), user: identity.user, epoch: epoch)
         }
-        // Who waited needs the approval, which stands in the log.
+        // People who waited need the approval, which stands in the log.
         await store.show(try input.list("log"))
         if try input.optional("store fails") == [1] { await store.fail() }
         var kept: [HomeObject: [UInt8]] = [:]

@@ -65,7 +65,7 @@
 
         deinit { close() }
 
-        /// What a connection needs before the next transaction.
+        /// The state of a connection before the next transaction.
         enum Readiness: Equatable {
             /// It is open, and a transaction of this kind needs no other setting.
             case open(PostgresTransaction.Kind)
@@ -78,7 +78,7 @@
         /// Whether there is a connection, as far as it was used.
         var isOpen: Bool { connection != nil }
 
-        /// What it needs before the next transaction.
+        /// Its state before the next transaction.
         var readiness: Readiness { isOpen ? .open(defaultKind) : isUnavailable ? .unavailable : .closed }
 
         /// Closes the connection. The next call of ``prepare()`` opens another.
@@ -133,7 +133,7 @@
             _ statements: [SQL], on connection: OpaquePointer, beginning: PostgresTransaction.Kind?, committing: Bool
         ) throws(PostgresFailure) -> [SQLResult] {
             var fresh: [Plan: String] = [:]
-            // What is set for one transaction alone, and what creates a schema, is for one that was begun.
+            // Settings for one transaction alone, and statements that create a schema, need one that was begun.
             let whole = committing && statements.allSatisfy { $0.isKept && !$0.liftsLimits } ? beginning : nil
             let beginning = whole == nil ? beginning : nil
             var settings: [Step] = []
@@ -153,7 +153,7 @@
             if committing, whole == nil { try send(Self.commit, to: connection, &steps, &fresh, as: .commit) }
             guard PQpipelineSync(connection) == 1 else { throw .broken }
             if let whole, whole != defaultKind {
-                // What was sent behind a setting that failed is no transaction of this kind.
+                // If a setting failed, the statements behind it were no transaction of this kind.
                 guard (try? receive(settings, from: connection)) != nil else { throw .broken }
                 defaultKind = whole
             }

@@ -52,7 +52,7 @@
             await withCheckedContinuation { continuation in
                 queue.async {
                     self.isClosed = true
-                    // What waits to be sent together is not lost.
+                    // Hints that wait to be sent together are not lost.
                     self.send()
                     self.disconnect()
                     continuation.resume()

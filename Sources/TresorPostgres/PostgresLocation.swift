@@ -59,8 +59,8 @@
 
         /// The reason of a failure that an operator may see.
         ///
-        /// What libpq says before it asks a server quotes values that it cannot read, and a badly written password may
-        /// be such a value. So only what servers and the network said is shown, and only beside plain names.
+        /// Before libpq asks a server, its words quote values that it cannot read. A badly written password may be such a
+        /// value. So only the words of servers and of the network are shown, and only beside plain names.
         ///
         /// - Parameter words: libpq's words, of which the first line counts.
         func reason(in words: String) -> String {

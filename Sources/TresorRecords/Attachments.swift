@@ -257,7 +257,7 @@ extension Attachments {
             try await source.checkWhole()
             return byteCount
         } catch {
-            // What the store failed at is no fault of the author.
+            // A failure of the store is no fault of the author.
             let failure = await source.failure
             throw failure ?? error
         }

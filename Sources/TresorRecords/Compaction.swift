@@ -100,7 +100,7 @@ struct Compaction: Sendable {
     /// - Parameters:
     ///   - head: the head of the last sync.
     ///   - isSealed: whether this compaction has appended its checkpoint.
-    /// - Returns: `nil` where others have committed since the sync.
+    /// - Returns: `nil` where others have committed since the sync, and where the home has lost what nobody has any more.
     private func plan(
         at state: LogState, synced head: UInt64, isSealed: Bool = false
     ) async throws(TresorError) -> CompactionPlan? {
@@ -118,12 +118,12 @@ struct Compaction: Sendable {
         if isSealed || !hasGain(upto: limit, in: view, log) {
             report.upto = state.floor
             do throws(TresorError) {
-                let blobs = try await unneeded.proved()
+                guard let blobs = try await proved(unneeded, by: view, log) else { return nil }
                 let areThere = try await isSealed ? true : unneeded.areThere(upto: state.floor)
                 if areThere { report.note(deleting: blobs) }
                 return CompactionPlan(report: report, view: view, step: .delete(blobs))
             } catch {
-                // Who has all packs puts a checkpoint in the place of one that does not hold.
+                // A home that has all packs puts a checkpoint in the place of one that does not hold.
                 let isRepairable = error == .altered || error == .store(.withheld)
                 guard isRepairable, !isSealed, view.isByPacks, limit > state.floor else { throw error }
             }
@@ -149,6 +149,24 @@ struct Compaction: Sendable {
         return try await records.view(at: state, log)
     }
 
+    /// The blobs that the newest checkpoint makes needless. A program that runs for long may have lost packs that it has read.
+    ///
+    /// - Returns: `nil` where the store has not all of them any more: by volumes, the records are to be read anew.
+    private func proved(
+        _ unneeded: UnneededBlobs, by view: RecordView, _ log: RecordEntries
+    ) async throws(TresorError) -> [Blob]? {
+        do throws(TresorError) {
+            return try await unneeded.proved()
+        } catch {
+            guard error == .store(.withheld) || error == .altered, view.isWholeByPacks else { throw error }
+        }
+        guard try await hasPacks(view, log) else {
+            await records.forgetView()
+            return nil
+        }
+        return try await unneeded.proved()
+    }
+
     /// Whether the home has all packs, where these say everything. What it has lost is fetched.
     ///
     /// - Parameter log: all commits.
@@ -163,7 +181,7 @@ struct Compaction: Sendable {
     private func delete(_ blobs: [Blob], by plan: CompactionPlan, isFetched: Bool) async throws(TresorError) {
         guard let checkpoint = plan.view.checkpoint, !blobs.isEmpty else { return }
         let files = VolumeFiles(client: client, tresor: tresor)
-        // What the home has, the store may have lost.
+        // The store may have lost volumes that the home has.
         if !isFetched { _ = try await files.restore(checkpoint) }
         try await files.forget(plan.view.checkpoints.dropLast())
         // If the store lacks the last one, its bytes may still lie in the store's files: the last deletion may have ended

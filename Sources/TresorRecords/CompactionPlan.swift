@@ -4,7 +4,7 @@ import Tresor
 public import TresorCore
 import TresorCrypto
 
-/// What a compaction did in one tresor, or would do.
+/// The work of a compaction in one tresor, done or only planned.
 public struct CompactReport: Hashable, Sendable {
     /// The tresor.
     package let tresor: TresorID

@@ -122,7 +122,7 @@ struct PackFiles: Sendable {
         var (last, number) = (KeptPacks(), UInt64(0))
         try forEachPiece(of: part) { (place, piece) throws(TresorError) in
             (last, number) = (piece, place)
-            // What was kept otherwise is replaced where it lies.
+            // A pack that was kept with other bytes is replaced where it lies.
             for sequence in piece.packs.keys {
                 if let pack = fresh.removeValue(forKey: sequence) { last.packs[sequence] = pack }
             }
@@ -227,8 +227,8 @@ final class PackReader {
     }
 }
 
-/// What the packs say that a compaction has opened, without their contents. It opens none of them twice: what it seals is
-/// later compared with this.
+/// The items of the packs that a compaction has opened, without their contents. It opens none of them twice: its volumes
+/// are later compared with these.
 final class OpenedPacks: Sendable {
     private let packs = Mutex<[UInt64: [PackItem]]>([:])
 

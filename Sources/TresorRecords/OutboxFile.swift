@@ -158,7 +158,7 @@ extension OutboxFile {
     /// - Returns: whether this was tried; not where the task was cancelled or the session locked before its end. What names
     ///   the attachments has to stay then, for the next program.
     func forgetParts(of attachments: [HeldAttachment]) async -> Bool {
-        // What names an attachment comes behind the head that it names.
+        // An entry that names an attachment comes behind the head that the attachment names.
         let first = attachments.map(\.header.head.sequence).min() ?? 0
         return await forgetParts(of: attachments.map(\.blob), namedFrom: first)
     }

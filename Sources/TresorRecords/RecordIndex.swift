@@ -4,7 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// What the packs of a tresor say up to an entry, so that the next program opens only those of later ones.
+/// The index of the packs of a tresor up to an entry, so that the next program opens only those of later ones.
 struct RecordIndex: Sendable {
     /// The end of the log for which the table was made. Nothing was missing then.
     let head: Head
@@ -50,10 +50,11 @@ struct IndexFile: Sendable {
         return RecordIndex(head: head, epochs: epochs, checkpoints: checkpoints, table: table)
     }
 
-    /// Keeps the index of a view that packs made complete, if it is that of the pinned head.
+    /// Keeps the index of a view that packs made complete, if it is that of the pinned head. The index is a convenience:
+    /// nobody waits for the home's lock to keep one.
     ///
     /// - Returns: whether it is that.
-    /// - Throws: the errors of the home. The index is a convenience.
+    /// - Throws: ``TresorError/busy`` while somebody else has that lock; the errors of the home.
     func keep(_ view: RecordView) throws(TresorError) -> Bool {
         // Nothing is sealed in vain.
         guard let member = view.member, try isPinned(view.state.head) else { return false }
@@ -61,11 +62,13 @@ struct IndexFile: Sendable {
             head: view.state.head, epochs: view.epochs.sorted(), checkpoints: view.checkpoints.map(\.entry),
             table: view.table)
         let bytes = try sealed(index, for: member)
-        return try home.exclusively { () throws(TresorError) in
-            // Somebody who is out by now, and a tresor that was deleted, have another head or none.
-            guard try isPinned(index.head) else { return false }
-            try home.replace(.recordIndex(tresor), with: bytes)
-            return true
+        return try HomePatience.none { () throws(TresorError) -> Bool in
+            try home.exclusively { () throws(TresorError) -> Bool in
+                // Somebody who is out by now, and a tresor that was deleted, have another head or none.
+                guard try isPinned(index.head) else { return false }
+                try home.replace(.recordIndex(tresor), with: bytes)
+                return true
+            }
         }
     }
 

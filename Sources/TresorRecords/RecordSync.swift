@@ -134,7 +134,7 @@ struct RecordSync: Sendable {
                 view = try await records.view(at: state, log)
             }
         }
-        // Who looked at no earlier pack does not know whether the home still has it.
+        // A program that looked at no earlier pack does not know whether the home still has it.
         if known?.state.checkpoint != state.checkpoint, known == nil || !view.isByPacks {
             view = try await judgeNewest(view, log)
         }
@@ -177,11 +177,11 @@ struct RecordSync: Sendable {
             guard !items.isEmpty, try client.archive.pinnedHead(of: tresor) == state.head else { return nil }
             var attachments: [Blob] = []
             for content in items.compactMap(\.heldContent) {
-                // What was changed since has none yet.
+                // A content that was changed since has none yet.
                 guard let made = outbox.attachment(of: content, in: state, by: identity) else { return nil }
                 attachments.append(made.blob)
             }
-            // Who may name a record was judged when it was changed.
+            // The right to name a record was judged when it was changed.
             let pack = try Pack.sealPack(
                 items.packed, with: keys, at: state, by: identity, time: time, takesReserved: true
             ).bytes

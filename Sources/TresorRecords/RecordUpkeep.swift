@@ -65,7 +65,7 @@ extension Records {
         let commits = try await CommitReader(client: client).commits(of: view.state, from: 0)
         do throws(TresorError) {
             let proof = VolumeProof(session: session, view: view, checkpoint: checkpoint, entries: commits)
-            // What somebody else made earlier accuses nobody.
+            // Volumes that somebody else made earlier accuse nobody.
             _ = try await proof.kept(comparing: view.isByPacks || view.isOwn) { stored[volumes[$0]] }
             return nil
         } catch {

@@ -96,7 +96,7 @@ struct RecordView: Sendable {
                 // A new checkpoint stands for what is missing up to its floor, and for the rest with it.
                 if known.isByPacks, !table.isComplete(upto: state.floor) { return nil }
             } else {
-                // Who can open no volume reads by none. Where nothing tells all, the newest one says what is missing.
+                // A person who can open no volume reads by none. Where nothing tells all, the newest one says what is missing.
                 let newest = checkpoints.last
                 var bases: [Checkpoint?] = readable
                 if readable.last?.entry.sequence != newest?.entry.sequence || readable.isEmpty { bases.append(newest) }

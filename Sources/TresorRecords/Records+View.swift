@@ -42,7 +42,7 @@ extension Records {
 
     /// Returns the view at a state.
     ///
-    /// What an index of the home says is read of it, and an index is kept where it saves much.
+    /// An index of the home takes the place of the packs for which it stands. One is kept where it saves much.
     ///
     /// - Parameters:
     ///   - log: entries of the state that were read already.
@@ -78,7 +78,7 @@ extension Records {
         _ known: RecordView, acceptingIncomplete: Bool = true,
         _ body: @escaping @Sendable (RecordView, PackReader) throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
-        // What was read anew since takes the place of what an index says.
+        // A view that was read anew since takes the place of one by an index.
         let anew = cache.view.flatMap { !$0.isIndexed && $0.state.head == known.state.head ? $0 : nil }
         let view = known.isIndexed ? anew ?? known : known
         guard acceptingIncomplete || view.table.isComplete else { throw .store(.withheld) }

@@ -6,7 +6,7 @@ public import TresorCrypto
 
 /// The records of one tresor: named contents that several devices and people change, with or without a network.
 ///
-/// What you read is what the home has. A change lies durably in the home when the call returns; ``sync()`` sends it, and
+/// You read what the home has. A change lies durably in the home when the call returns; ``sync()`` sends it, and
 /// brings what others changed. Keep the value, because it remembers what it has read; another one reads it again, and is
 /// not heard by ``changes()`` of this one.
 public struct Records: Sendable {

@@ -4,13 +4,13 @@ import Tresor
 import TresorCore
 import TresorCrypto
 
-/// What a store has of the records up to the floor, and nobody needs (SPEC §19.5).
+/// The blobs that a store has of the records up to the floor, and nobody needs (SPEC §19.5).
 struct UnneededBlobs: Sendable {
     let session: Session
     let view: RecordView
     /// The commits and checkpoints of the log, in order.
     let entries: [Entry]
-    /// What packs say that were opened before.
+    /// The items of packs that were opened before.
     var opened: OpenedPacks?
 
     private var client: Client { session.client }

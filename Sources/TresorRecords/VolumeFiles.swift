@@ -149,7 +149,7 @@ struct Checkpoint: Sendable {
     ) throws(TresorError) -> [[Kept]] {
         var kept: [[Kept]] = []
         for place in body.volumes.indices { kept.append(try volume(place, try read(place), with: keys).kept) }
-        // What a commit keeps stands together, and it is judged once.
+        // The kept items of a commit stand together, and it is judged once.
         var last: (sequence: UInt64, count: Int?) = (0, nil)
         try RecordTable.checkVolumes(Array(kept.joined()), upto: body.upto) { sequence in
             if sequence != last.sequence { last = (sequence, blobCount(of: sequence, in: commits)) }

@@ -11,7 +11,7 @@ struct VolumeProof: Sendable {
     let checkpoint: Checkpoint
     /// At least all entries with the type of a commit, in order.
     let entries: [Entry]
-    /// What packs say that were opened before.
+    /// The items of packs that were opened before.
     var opened: OpenedPacks?
 
     private var client: Client { session.client }

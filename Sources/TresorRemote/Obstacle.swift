@@ -34,6 +34,8 @@ package enum Obstacle: Hashable, Sendable {
     case namelessProxy
     /// The proxy before the service speaks HTTP/1.0 to it.
     case olderProxy
+    /// The service is there, and cannot do what it is asked now: its database or its file of revocations fails, or it ends.
+    case unavailable
     /// The service goes by other names than this host.
     case otherName(String)
 
@@ -43,6 +45,7 @@ package enum Obstacle: Hashable, Sendable {
         case .namelessProxy: self = .namelessProxy
         case .olderVersion: self = .olderProxy
         case .misdirected: self = .otherName(host)
+        case .unavailable: self = .unavailable
         default: return nil
         }
     }
@@ -71,7 +74,7 @@ package enum Obstacle: Hashable, Sendable {
         case .noAddress, .noConnection, .away, .slow, .noTLS: .unreachable
         case .refusedByProxy, .redirect, .page, .changed, .noHTTP: .foreign
         case .certificate: .certificate
-        case .namelessProxy, .olderProxy, .otherName: .other
+        case .namelessProxy, .olderProxy, .unavailable, .otherName: .other
         }
     }
 }

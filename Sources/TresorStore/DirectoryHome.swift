@@ -136,7 +136,7 @@ public final class DirectoryHome: Home {
         let lock = try lockFile("lock")
         let end = clock() + patience
         while try !Self.isLocked(lock) {
-            guard clock() < end else { throw .busy }
+            guard !HomePatience.isNone, clock() < end else { throw .busy }
             pause()
         }
         try sweep()

@@ -209,6 +209,21 @@ import TresorCrypto
         #expect(waited.withLock { $0 } == .seconds(5))
     }
 
+    @Test func whoHasNoPatienceGivesUpAtOnce() throws {
+        let pauses = Mutex(0)
+        let other = DirectoryHome(
+            data: scratch["deep/data"], state: scratch["state"], patience: DirectoryHome.patience,
+            pause: { pauses.withLock { $0 += 1 } })
+        func take() throws(TresorError) -> Int {
+            try HomePatience.none { () throws(TresorError) in try other.exclusively { () throws(TresorError) in 7 } }
+        }
+        try home.exclusively { () throws(TresorError) -> Void in
+            #expect(throws: TresorError.busy) { try take() }
+        }
+        #expect(try take() == 7)
+        #expect(pauses.withLock { $0 } == 0)
+    }
+
     @Test func A107_aLockThatEndsInTimeIsTaken() throws {
         let directory = scratch["deep/data"]
         try home.exclusively { () throws(TresorError) in }

@@ -70,7 +70,9 @@ struct Samples: @unchecked Sendable {
             wraps: wraps.map { try Wrap($0) }
         ).bytes
         var noted = NotedStores()
-        noted[state.tresor] = StoreName(Array("/srv/clinic.db".utf8))
+        for name in [StoreName(Array("/srv/clinic.db".utf8))].compactMap(\.self) {
+            _ = noted.note(name, of: state.tresor)
+        }
         notedStores = noted.bytes
         var known = KnownServices()
         known[.zero] = .zero

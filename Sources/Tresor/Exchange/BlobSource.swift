@@ -110,7 +110,7 @@ private actor BlobParts {
             try hash.update(bytes.span)
             next += 1
         }
-        // What was hashed goes first, and what is far ahead before what is needed next.
+        // Parts that were hashed go first, and parts that are far ahead before those that are needed next.
         if held.count > heldCount, let end = held.keys.filter({ $0 < next }).min() ?? held.keys.max() {
             held[end] = nil
         }

@@ -3,13 +3,25 @@
 package import TresorCore
 package import TresorCrypto
 
-/// The stores that have shown this home the pinned head of each tresor (SPEC §8.5): 10 bytes, then 34 and a name for each
-/// tresor and store. The locator of a kit stands as a tresor's id does, for the stores that took the copy it opens; its
-/// bits stand there inverted for a service that is to take it.
+/// The stores that have shown this home the pinned head of each tresor (SPEC §8.5): 10 bytes, then 35 and a name for each
+/// tresor and store. The locator of a kit stands as a tresor's id does, for the stores that have the copy it opens, and
+/// for a service that is to take it.
 ///
 /// Another store need not have the tresor or the copy. Each noted one must go on showing it.
 package struct NotedStores: Hashable, Sendable {
-    private var stores: [TresorID: Set<StoreName>] = [:]
+    /// The role of a store for a tresor or a kit.
+    private struct Roles: OptionSet, Hashable {
+        let rawValue: UInt8
+
+        /// It has shown the head, or has the copy.
+        static let shown = Roles(rawValue: 1)
+        /// It is to take the copy.
+        static let awaiting = Roles(rawValue: 2)
+        static let all: Roles = [.shown, .awaiting]
+    }
+
+    /// No roles of a store are empty.
+    private var stores: [TresorID: [StoreName: Roles]] = [:]
 
     package init() {}
 
@@ -22,39 +34,49 @@ package struct NotedStores: Hashable, Sendable {
         var last: (tresor: TresorID, store: StoreName)?
         while decoder.remaining > 0 {
             let tresor = TresorID(try decoder.digest())
-            guard let store = StoreName(try decoder.vector16(1...StoreName.maximumByteCount)) else { throw .altered }
+            let roles = Roles(rawValue: try decoder.integer(UInt8.self))
+            guard !roles.isEmpty, roles.isSubset(of: .all),
+                let store = StoreName(try decoder.vector16(1...StoreName.maximumByteCount))
+            else { throw .altered }
             if let last, tresor < last.tresor || tresor == last.tresor && store <= last.store { throw .altered }
             last = (tresor, store)
-            stores[tresor, default: []].insert(store)
+            stores[tresor, default: [:]][store] = roles
         }
     }
 
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.notedStores)
-        for tresor in stores.keys.sorted() {
-            for store in self[tresor] {
+        for (tresor, rows) in stores.sorted(by: { $0.key < $1.key }) {
+            for (store, roles) in rows.sorted(by: { $0.key < $1.key }) {
                 encoder.digest(tresor.digest)
+                encoder.integer(roles.rawValue)
                 encoder.vector16(store.bytes)
             }
         }
         return encoder.bytes
     }
 
-    /// The stores of a tresor, by their names.
-    package subscript(tresor: TresorID) -> [StoreName] { stores[tresor, default: []].sorted() }
+    /// The stores that have shown a tresor, by their names.
+    package subscript(tresor: TresorID) -> [StoreName] {
+        stores[tresor, default: [:]].filter { $0.value.contains(.shown) }.keys.sorted()
+    }
 
     /// Notes a store.
     ///
     /// - Returns: `false` for one that is noted already.
     package mutating func note(_ store: StoreName, of tresor: TresorID) -> Bool {
-        stores[tresor, default: []].insert(store).inserted
+        stores[tresor, default: [:]][store, default: []].insert(.shown).inserted
     }
 
     /// Gives a store the name that another machine of this person uses for it. A store that has that name gets the other
     /// one: two stores stay two.
     mutating func exchange(_ there: StoreName, _ here: StoreName) {
-        stores = stores.mapValues { names in Set(names.map { $0 == there ? here : $0 == here ? there : $0 }) }
+        stores = stores.mapValues { roles in
+            Dictionary(
+                uniqueKeysWithValues: roles.map { ($0.key == there ? here : $0.key == here ? there : $0.key, $0.value) }
+            )
+        }
     }
 
     /// Forgets the stores of a tresor.
@@ -62,25 +84,24 @@ package struct NotedStores: Hashable, Sendable {
 
     /// Whether a store is to take the copy that a kit opens.
     func awaits(_ store: StoreName, kit locator: Hash256) -> Bool {
-        stores[Self.awaiting(locator), default: []].contains(store)
+        stores[TresorID(locator)]?[store]?.contains(.awaiting) ?? false
     }
 
     /// Notes that a store is to take the copy that a kit opens.
     mutating func noteAwaiting(_ store: StoreName, kit locator: Hash256) {
-        stores[Self.awaiting(locator), default: []].insert(store)
+        stores[TresorID(locator), default: [:]][store, default: []].insert(.awaiting)
     }
 
-    /// Forgets the stores that are to take the copy that a kit opens.
-    mutating func forgetAwaiting(kit locator: Hash256) { stores[Self.awaiting(locator)] = nil }
+    /// Forgets that stores are to take the copy that a kit opens.
+    mutating func forgetAwaiting(kit locator: Hash256) {
+        let kept = stores[TresorID(locator), default: [:]].mapValues { $0.subtracting(.awaiting) }
+            .filter { !$0.value.isEmpty }
+        stores[TresorID(locator)] = kept.isEmpty ? nil : kept
+    }
 
     /// Notes that a store has the copy that a kit opens, and is to take it no more.
     mutating func note(_ store: StoreName, ofKit locator: Hash256) {
-        stores[TresorID(locator), default: []].insert(store)
-        stores[Self.awaiting(locator)]?.remove(store)
-    }
-
-    private static func awaiting(_ locator: Hash256) -> TresorID {
-        TresorID(Hash256(locator.bytes.map { ~$0 }) ?? .zero)
+        stores[TresorID(locator), default: [:]][store] = .shown
     }
 }
 

@@ -130,7 +130,8 @@ package struct Pins: Hashable, Sendable {
         put(Pin(chain: chain, time: timeOfAct(about: chain.user, at: time), occasion: occasion))
     }
 
-    /// The time of an act about a person: later than what this home knows of them, whatever clock dated that.
+    /// The time of an act about a person, by which it comes after all that this home knows of them, or says the same: a
+    /// giving-up comes after a comparison of one time. The greatest time alone is outlasted by no later one (SPEC §7.5).
     private func timeOfAct(about user: UserID, at now: UInt64) -> UInt64 {
         guard let pin = self[user], pin.time > now || pin.time == now && pin.isReplaced else { return now }
         return min(pin.time + 1, Format.latestTime)

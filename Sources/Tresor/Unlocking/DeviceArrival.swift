@@ -13,7 +13,8 @@ package final class DeviceArrival: Sendable {
     private let seed: SecretKey<KEMUse>
     private let locator: Hash256
     private let offer: DeviceOffer
-    /// The slot lock, from the installation to the receipt: until then no other command of this home deletes the mailbox.
+    /// The slot lock, from the installation to the receipt: no other command of this home deletes the mailbox, unless the
+    /// store is away.
     private let lock = Mutex<HeldSlotLock?>(nil)
 
     private init(
@@ -163,23 +164,29 @@ package final class DeviceArrival: Sendable {
     }
 
     /// Leaves a receipt in the place of the answer, which tells the other machine that it was taken; that one deletes the
-    /// mailbox. A store that cannot be reached is asked again as long as this machine waits; then the next command of this
-    /// home deletes the mailbox.
+    /// mailbox. A store that cannot be reached is asked again as long as this machine waits, without the slot lock; then the
+    /// next command of this home deletes the mailbox.
     @concurrent package func acknowledge(_ received: ReceivedIdentity, as session: Session) async {
         defer { lock.withLock { $0 = nil } }
         let client = session.client
         do throws(TresorError) {
-            while let bytes = try await wait.look(under: locator, of: client, until: offer.until) {
-                let present = try DeviceMailbox(bytes)
-                guard case .answer(_, to: offer.bytes) = present.letters else { break }
-                let mailbox = DeviceMailbox(until: present.until, .receipt(received.receipt))
+            while true {
+                var isRead = false
                 do throws(TresorError) {
+                    guard let bytes = try await client.store.kitCopy(locator: locator) else { break }
+                    isRead = true
+                    let present = try DeviceMailbox(bytes)
+                    guard case .answer(_, to: offer.bytes) = present.letters else { break }
+                    let mailbox = DeviceMailbox(until: present.until, .receipt(received.receipt))
                     _ = try await client.guardedStore.replaceKitCopy(bytes, with: mailbox.bytes, locator: locator)
                     break
                 } catch {
-                    guard DeviceWait.passes(error) else { throw error }
+                    guard DeviceWait.passes(error) || !isRead && error == .store(.other) else { throw error }
+                    lock.withLock { $0 = nil }
                     try await wait.next(of: client, until: offer.until, after: error)
                 }
+                let held = HeldSlotLock(try await client.slotWait.lock(client.home))
+                lock.withLock { $0 = held }
             }
             try client.cleanup.unnote(note(of: session.user))
         } catch {
@@ -218,7 +225,7 @@ package struct ReceivedIdentity: Sendable {
     let file: IdentityFile
     /// The objects of the home that go with it.
     let objects: [HomeObject: [UInt8]]
-    /// What tells the other machine that its answer was taken.
+    /// The receipt: it tells the other machine that its answer was taken.
     let receipt: Hash256
     /// The number of people in its pins.
     package let personCount: Int

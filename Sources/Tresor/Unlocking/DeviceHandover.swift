@@ -111,7 +111,7 @@ package final class DeviceHandover: Sendable {
         let until = min(client.clock() + DeviceCode.duration, Format.latestTime)
         let handover = DeviceHandover(
             session, wait, code: try code.text(), key: key, lock: lock, locator: locator, until: until)
-        // What this home cannot give is said before anybody types a code.
+        // If this home has too much to give, the person hears it before anybody types a code.
         _ = try DeviceAnswer.byteCount(with: try handover.belongings())
         try client.cleanup.note(kits: [CleanupJournal.Kit(user: session.user, locator: locator)])
         do throws(TresorError) {
@@ -240,7 +240,7 @@ package final class DeviceHandover: Sendable {
         }
     }
 
-    /// What the other machine gets, as it is at one moment.
+    /// The belongings that the other machine gets, as they are at one moment.
     private func belongings() throws(TresorError) -> DeviceBelongings {
         try client.home.exclusively { () throws(TresorError) in
             let file = try client.identityFileBlocking()

@@ -81,7 +81,7 @@ public struct IdentityRenewal: Sendable {
                 try await session.unlocking.put(try renewed.copy(for: slot, identity: next), at: locator)
                 renewed = try renewed.settingKit(slot, identity: next)
             }
-            // What former keys told is demanded no more: their thief may have told it.
+            // Nobody demands the heads any more that former keys told: their thief may have told them.
             try? OwnTresors(session: session).forgetToldBlocking()
             try client.cleanup.replaceIdentity(present, with: renewed, noting: left)
             // Where this is interrupted, the journal notes the generation, and the next sync ends it.

@@ -205,7 +205,7 @@ public struct SlotChanges: Sendable {
                     until: until, identity: identity)
             }
             try client.home.replace(.deviceShare, withSecret: encoded)
-            // Who forgets the device from now on records it again.
+            // A command that forgets the device from now on records it again.
             try client.cleanup.subtract(noted)
         }
         return TrustedDevice(id: id, name: name, since: since, until: until)

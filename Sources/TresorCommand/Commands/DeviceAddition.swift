@@ -125,7 +125,7 @@ struct DeviceAddition {
 
     private static var mayBeTaken: String { "it may have been taken; \(lookThere)" }
 
-    /// What failed once the answer was sent: somebody may have it. What another one said is proved; a store that fails
+    /// The failure once the answer was sent: somebody may have it. Words of another machine prove that; a store that fails
     /// proves nothing.
     private static func failureAfterAnswer(of error: TresorError) -> CommandFailure {
         switch error {
@@ -138,7 +138,7 @@ struct DeviceAddition {
         }
     }
 
-    /// What failed in this home or its store: its own errors are none of the other machine.
+    /// The failure in this home or its store: its own errors are none of the other machine.
     private static func failureOfHome(_ error: TresorError) -> CommandFailure {
         switch error {
         case .unverified, .altered, .unsupported: CommandFailure(error)
@@ -146,7 +146,7 @@ struct DeviceAddition {
         }
     }
 
-    /// What failed before anything was given.
+    /// The failure before anything was given.
     private static func failure(of error: TresorError) -> CommandFailure {
         switch error {
         case .waiting:

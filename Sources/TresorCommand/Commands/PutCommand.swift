@@ -69,7 +69,7 @@ struct PutCommand: InputsCommand {
         let (summary, before) = try await reach.find(tresor.tresor, for: &session, isNeeded: !later)
         try await check(summary, session, reach)
         var records = session.records(in: summary.tresor)
-        // What comes from now on was shown to nobody, and stays beside the change.
+        // The person has not seen what comes from now on: it stays beside the change.
         let seen = try await HomeRecords(of: records).seen(at: before)
         if expected != nil, !later { records = try await reach.pull(records, for: &session).records }
         let title = reach.workplace.tresors.title(of: summary)

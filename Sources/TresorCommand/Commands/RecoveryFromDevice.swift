@@ -3,6 +3,7 @@
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// Taking the identity from a machine that shows a code (SPEC §8.6).
 struct RecoveryFromDevice {
@@ -134,16 +135,20 @@ struct RecoveryFromDevice {
         }
     }
 
-    /// What this home refuses, which says nothing about the other machine.
+    /// The failure in this home, which says nothing about the other machine.
     private func failureOfHome(_ error: TresorError) -> CommandFailure {
         guard error == .usage(.identityExists) else { return CommandFailure(error) }
         return .usage("this home knows people or tresors already: --from-device is for an empty home")
     }
 
     private var servicesDiffer: CommandFailure {
-        CommandFailure(
+        let places = workplace.invocation.places
+        let note = DirectoryHome(data: places.data, state: places.state).path(of: .knownServices)
+        return CommandFailure(
             of: .altered,
             "this home has met another service at an address than the other machine, or its note of services is damaged: "
-                + "somebody may be between a machine and the service; there is no identity here")
+                + "somebody may be between a machine and the service; there is no identity here. Ask the operator whether they "
+                + "made a new one. If they did, say tresor register --no-login --replace on the other machine. If they did "
+                + "not, remove \(DisplayText.quoted(note)) on this one. Then begin again", file: note)
     }
 }

@@ -78,7 +78,7 @@ struct PersonResolver: Sendable {
             if namesake == .losesHandle {
                 var others = people.filter { if case .changed = $0.trust { true } else { false } }
                 if let handle = try? Name(typed: text) { others += try await client.people.impostors(of: handle) }
-                // Who has new keys and the one whom the store offers beside them may both be meant.
+                // The person with new keys may be meant, and so may the one whom the store offers beside them.
                 if !others.isEmpty {
                     people = others + people.filter { if case .renewed = $0.trust { true } else { false } }
                 }

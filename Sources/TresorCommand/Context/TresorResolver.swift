@@ -103,7 +103,7 @@ struct TresorResolver: Sendable {
         return state.members.filter { $0.value.role == .owner }.keys.min() ?? state.founder
     }
 
-    /// What makes the next entry of a log: a command of an owner, or whom to ask for it.
+    /// The way to the next entry of a log: a command of an owner, or whom to ask for it.
     func rotation(of summary: TresorSummary, for session: Session) -> String {
         let word = word(of: summary)
         guard let state = summary.state, state.members[session.user]?.role != .owner else {

@@ -125,7 +125,7 @@ final class InputFile: Sendable {
         fileprivate let begun: stat
     }
 
-    /// What opens the same file again; `nil` for anything that can be read only once.
+    /// Opens the same file again; `nil` for anything that can be read only once.
     var look: Look? {
         guard let path, let begun else { return nil }
         return Look(path: path, identity: identity, begun: begun)

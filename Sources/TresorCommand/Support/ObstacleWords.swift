@@ -53,6 +53,7 @@ extension Obstacle {
             "the proxy before it is set up wrongly, and does not say who asks (X-Forwarded-For); tell the operator"
         case .olderProxy:
             "the proxy before it is set up wrongly, and speaks HTTP/1.0 to it, not HTTP/1.1; tell the operator"
+        case .unavailable: "the service cannot do this now (status 503); try again later, or tell the operator"
         case .otherName(let host):
             "the service goes by other names than \(DisplayText.quoted(host)); check the address, or tell the operator"
         }

@@ -52,7 +52,7 @@ final class LentTerminal: Sendable {
         Self.unstopped {
             tcsetpgrp(terminal.descriptor, group)
             var modes = modes
-            // What was typed and not read is a part of a secret.
+            // Input that was typed and not read is a part of a secret.
             tcsetattr(terminal.descriptor, TCSAFLUSH, &modes)
         }
     }

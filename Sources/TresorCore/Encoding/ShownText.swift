@@ -34,11 +34,26 @@ package enum ShownText {
     }
 
     private static func isUsual(_ text: String) -> Bool {
-        guard let first = text.unicodeScalars.first, first != "-", !isMark(first) else { return false }
+        guard let first = text.unicodeScalars.first, first != "-", !isMark(first),
+            first.properties.generalCategory != .modifierLetter
+        else { return false }
         return text.unicodeScalars.allSatisfy { scalar in
             if scalar.isASCII { return isUsual(scalar) }
-            return !isUnsafe(scalar)
-                && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil || isMark(scalar))
+            return !isUnsafe(scalar) && (isOfWords(scalar) || isMark(scalar))
+        }
+    }
+
+    /// Whether a scalar outside of ASCII is a letter or a digit that does not look like punctuation.
+    private static func isOfWords(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        // Commas, stops, colons and quotes of many scripts are modifier letters. Some of them repeat or lengthen a letter;
+        // of these, the two that Latin has look like colons.
+        case .modifierLetter: scalar.properties.isExtender && scalar.value > 0x2d1
+        // Clicks look like bars and an exclamation mark, a glottal stop like a question mark.
+        case .otherLetter: !(0x1c0...0x1c3).contains(scalar.value) && scalar.value != 0x294
+        // Digits in brackets, and with a stop or a comma.
+        case .otherNumber: false
+        default: scalar.properties.isAlphabetic || scalar.properties.numericType != nil
         }
     }
 

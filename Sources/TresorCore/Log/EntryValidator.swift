@@ -54,7 +54,7 @@ struct EntryValidator {
         let author = try author(in: state)
         guard let body = try body() else { return nil }
         if let author { try require(.r15, body.isPermitted(to: author, of: entry, in: state)) }
-        // What else an additive body breaks makes it void, see `voidRule`.
+        // Any other rule that an additive body breaks makes it void, see `voidRule`.
         if !body.isAdditive { try body.check(self, in: state) }
         return body
     }

@@ -147,7 +147,7 @@ package struct Wrap: Hashable, Sendable {
             guard opensHistory == (person.history == .all), epoch >= person.history.firstEpoch else { return nil }
             guard state.members[user] != nil else { return isWaiting ? person.since : nil }
             guard isWaiting else { return person.since }
-            // What was wrapped while the person waited still opens with the approval.
+            // A wrap from the time in which the person waited still opens with the approval.
             let mayWait = person.approvedBy != nil && epoch <= state.epoch(at: person.since)
             return mayWait ? state.grant(of: user, at: person.since) : nil
         }

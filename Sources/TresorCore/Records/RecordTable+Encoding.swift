@@ -34,7 +34,8 @@ extension RecordTable {
                 type = head.type
                 return head
             }
-            guard heads.allSatisfy({ $0.revision <= last }),
+            guard let newest = heads.last?.revision, newest <= last,
+                zip(heads, heads.dropFirst()).allSatisfy({ $0.revision < $1.revision }),
                 versions.updateValue(Versions(heads: heads), forKey: record) == nil
             else { throw .altered }
         }

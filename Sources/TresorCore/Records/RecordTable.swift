@@ -272,7 +272,7 @@ extension RecordTable {
             }
         }
         guard rest.isEmpty else { throw .altered }
-        // What is missing may have replaced any version.
+        // A pack that is missing may have replaced any version.
         guard isWhole else { return }
         for (record, all) in history {
             let heads = Set(table.heads(of: record).map(\.revision).filter { $0 <= upto })

@@ -103,7 +103,7 @@
         /// - Returns: whether it is connected, or on its way.
         private func begin(_ address: SocketAddress) -> Bool {
             set(SO_KEEPALIVE, of: SOL_SOCKET, to: 1)
-            // What nobody acknowledges for 30 seconds, and a peer that has gone, end the connection.
+            // Bytes that nobody acknowledges for 30 seconds, and a peer that has gone, end the connection.
             let options = [(TCP_NODELAY, 1), (TCP_KEEPIDLE, 15), (TCP_KEEPINTVL, 5), (TCP_USER_TIMEOUT, 30_000)]
             for (option, value) in options { set(option, of: Int32(IPPROTO_TCP), to: Int32(value)) }
             let result = address.bytes.withUnsafeBytes { bytes in

@@ -82,7 +82,7 @@
                     }
                 }
             }
-            // What counts for the authors goes with what counts for the founder.
+            // The counts of the authors go with that of the founder.
             _ = try await context.engine.write([
                 SQL("UPDATE deletions SET tresor = tresor WHERE tresor = $1", [tresor]),
                 SQL("DELETE FROM authors WHERE tresor = $1", [tresor]),

@@ -113,7 +113,7 @@
                     state.looks = state.looks.filter { now < $0.value + Self.pause }
                     state.manyLooks = max(10_000, 2 * state.looks.count)
                 }
-                // Who left before their turn delays this person no further than all waits of an account do.
+                // Waits that ended before their turn delay this person no further than all waits of an account do.
                 let next = state.looks[user].map {
                     min(max(now, $0 + Self.pause), now + Self.pause * Self.greatestCount)
                 }

@@ -153,7 +153,7 @@
         }
 
         /// Adds wraps of different places, and counts the room that they take, for who put them and for the founder.
-        /// What the log calls for stays.
+        /// Wraps that the log calls for stay.
         private static func add(
             _ wraps: [Wrap], by putter: UserID, _ role: Role, in state: LogState, at now: UInt64,
             _ transaction: any SQLTransaction

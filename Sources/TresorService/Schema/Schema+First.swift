@@ -28,7 +28,7 @@
                     .incompressible("wrap"),
                 ],
                 key: ["tresor", "account", "epoch", "putter"], partCount: 32),
-            // Who may read: since which epoch, and for somebody who was removed, up to which entry.
+            // The readers: since which epoch, and for somebody who was removed, up to which entry.
             Table(
                 name: "access",
                 columns: [
@@ -36,7 +36,7 @@
                     .integer("last_sequence").optional,
                 ],
                 key: ["tresor", "account"], indexes: [.init(columns: ["account", "tresor"])], partCount: 32),
-            // What each author wrote: entries, and the bytes of these and of the wraps and blobs that they put;
+            // The share of each author: entries, and the bytes of these and of the wraps and blobs that they put;
             // unread: the bytes of bodies that nothing here reads, on the day of that number since 1970.
             // Of the founder only day and unread count: the rest is what is left of the tresor beside the others.
             Table(

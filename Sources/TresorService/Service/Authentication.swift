@@ -241,7 +241,7 @@
             switch state {
             case .open:
                 statements.keep(SignedStatement(statement, session, by: signer.key, at: clock()), of: statement.user)
-            // What is not open is not tried where it would write.
+            // A session that is not open is not tried where it would write.
             case .waiting: statements.forget(of: statement.user) { $0.session == session }
             case .ended(let era): return .ended(era)
             case .closed: return nil

@@ -6,7 +6,7 @@
 
     /// Values that have held of people in this process: a few for each of them.
     ///
-    /// What was not seen for long is forgotten first. Nobody has more than a share, so that one account pushes nothing of
+    /// The value that was not seen for longest is forgotten first. Nobody has more than a share, so that one account pushes nothing of
     /// others out, however much it brings.
     final class Held<Value: Equatable & Sendable>: Sendable {
         private struct State {

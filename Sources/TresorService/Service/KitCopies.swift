@@ -29,7 +29,7 @@
                 ])
                 // It may have been closed after the request was authenticated.
                 guard !found[1].isEmpty else { throw .noAccess }
-                // What makes room is dropped before the rest is counted.
+                // Mailboxes that give way are dropped before the rest is counted.
                 try mailboxes.dropOthers(for: request, of: caller, in: transaction)
                 let counts = try transaction.rows(of: [
                     SQL("SELECT count(*) FROM kit_copies WHERE account = $1 AND locator <> $2", [user, locator])

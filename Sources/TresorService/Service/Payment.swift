@@ -4,7 +4,7 @@
     import Synchronization
     import TresorCore
 
-    /// What one request takes from the limits of its person and its source: of each once, however often it is judged.
+    /// The payment of one request from the limits of its person and its source: from each once, however often it is judged.
     final class Payment: Sendable {
         private struct Taken {
             /// The buckets that had room for this request when it was looked at first.

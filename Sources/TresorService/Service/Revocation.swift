@@ -48,7 +48,8 @@
             Hash256(era.bytes + [UInt8](repeating: 0, count: Hash256.byteCount - Era.byteCount)) ?? .zero
         }
 
-        /// The hash by which the file names a handle. It depends on the service, as the checks of the file do.
+        /// The hash by which the file names a handle. It depends on the service, as the checks of the file do. The id of the
+        /// service is public: who has the file can try handles (SPEC §18.8).
         package static func hash(of handle: Name, at server: Hash256) throws(TresorError) -> Hash256 {
             let (key, bytes) = (server.bytes, handle.bytes)
             var hash = try BLAKE2b(outputCount: Hash256.byteCount, key: key.span)

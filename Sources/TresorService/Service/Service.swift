@@ -164,7 +164,7 @@
                 throw Refusal(.tooLarge, .failed(.other))
             }
             if case .anyone = call.operation.speaker {
-                // What the service says of itself lies in memory, and each command of a whole ward asks for it.
+                // The answer about the service itself lies in memory, and each command of a whole ward asks for it.
                 if call.operation != .server, let seconds = payment.take(.kitCopy, of: call.source) {
                     return Self.refusal(until: seconds)
                 }

@@ -7,7 +7,7 @@
 
     /// The requests that this process answered once while the disk had no room for their ids (SPEC §18.3).
     ///
-    /// What a process before this one had in its memory is gone. So it answers none that one of them may have answered.
+    /// The memory of a process before this one is gone. So this one answers no request that the other may have answered.
     final class SpentRequests: Sendable {
         private struct Spent {
             let id: [UInt8]

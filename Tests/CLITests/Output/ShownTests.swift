@@ -10,7 +10,7 @@ import TresorCore
 struct ShownTests {
     @Test(
         "A usual name is shown as it is",
-        arguments: ["anna", "dr-house", "plan.json", "a@b.org", "Zoë", "名前", "क्षि", "x_1+2"])
+        arguments: ["anna", "dr-house", "plan.json", "a@b.org", "Zoë", "名前", "क्षि", "x_1+2", "佐々木", "ロード", "٣"])
     func usual(_ name: String) {
         #expect(DisplayText.name(name) == name)
         #expect(DisplayText.name(Array(name.utf8)) == name)
@@ -35,6 +35,14 @@ struct ShownTests {
             ("a\u{378}b", #""a\u{378}b""#),
             ("a\u{3164}b", #""a\u{3164}b""#),
             ("\u{301}a", "\"\u{301}a\""),
+            ("\u{a4f9}", "\"\u{a4f9}\""),
+            ("anna\u{a4f9}bert", "\"anna\u{a4f9}bert\""),
+            ("anna\u{2bc}", "\"anna\u{2bc}\""),
+            ("anna\u{2d0}x", "\"anna\u{2d0}x\""),
+            ("\u{30fc}", "\"\u{30fc}\""),
+            ("anna\u{1c3}", "\"anna\u{1c3}\""),
+            ("anna\u{2488}x", "\"anna\u{2488}x\""),
+            ("anna\u{1f101}x", "\"anna\u{1f101}x\""),
             ("x\u{7f}", #""x\u{7f}""#),
             ("tresor: error: x", #""tresor: error: x""#),
         ])

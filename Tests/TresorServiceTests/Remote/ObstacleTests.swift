@@ -87,6 +87,7 @@
                 (.page(status: 413), ["413", "16 MiB"]), (.page(status: 403), ["proxy", "403"]),
                 (.changed(.chunked), ["proxy", "chunks"]), (.changed(.compressed), ["proxy", "compressed"]),
                 (.namelessProxy, ["proxy", "X-Forwarded-For"]), (.olderProxy, ["proxy", "HTTP/1.0"]),
+                (.unavailable, ["503", "try again later", "operator"]),
                 (.otherName("a\u{1b}"), ["goes by other names than \"a\\u{1b}\""]),
                 (
                     .certificate(.name(names: ["a.example", "b\n"], host: "c")),
@@ -121,6 +122,18 @@
             await #expect(throws: TresorError.store(.other)) { try await client.serverID() }
             #expect(noted.withLock { $0 } == [.away(status: 502), .away(status: 504), .namelessProxy])
             #expect(transport.count == 3)
+        }
+
+        @Test func aServiceThatCannotDoItNowIsNamed() async throws {
+            let noted = Mutex<[Obstacle?]>([])
+            let report = ServiceReport(obstacle: { obstacle in noted.withLock { $0.append(obstacle) } })
+            let answer = TransportAnswer(
+                status: 503, isOfService: true, date: nil, retryAfter: nil,
+                body: Refusal(.unavailable, .store(.other)).body)
+            let client = ServiceClient(
+                over: FailingTransport(failures: [], last: answer), report: report, clock: { 0 }, pause: { _ in })
+            await #expect(throws: TresorError.store(.other)) { try await client.serverID() }
+            #expect(noted.withLock { $0.last } == .unavailable)
         }
 
         @Test func aRefusalThatTellsAnObstacleIsNamed() async throws {

@@ -32,6 +32,30 @@
         }
     }
 
+    /// A person who has founded a tresor, and calls that take what their limit has left then.
+    private struct LimitedScene: Sendable {
+        let bench: Bench
+        let failing: FailingEngine
+        let engine: MeddlingEngine
+        let service: Service
+        let anna: Signer
+        let founding: AppendRequest
+        let emptying: [ServiceCall]
+
+        init() async throws {
+            bench = try await Bench(quotas: { $0.requestsPerSecond = 1 })
+            failing = FailingEngine(bench.engine)
+            engine = MeddlingEngine(failing)
+            service = try Service(engine: engine, settings: bench.settings)
+            let anna = try await bench.person("anna").at(service)
+            self.anna = anna
+            let founding = try anna.founding()
+            self.founding = founding
+            emptying = try (0..<9).map { _ in try anna.call(AccountRequest()) }
+            #expect(try await anna.ask(founding).outcome == .done)
+        }
+    }
+
     /// Appends of a session that was open lately: its account is read in the transaction that writes.
     @Suite(.overEveryEngine) struct RecentSessionTests {
         /// A change of a person's rows after which a session says nothing, and the answer that it gets.
@@ -127,16 +151,13 @@
 
         /// The second look of an append takes nothing more from the limit of the person.
         @Test func anAppendThatIsJudgedTwicePaysOnce() async throws {
-            let bench = try await Bench(quotas: { $0.requestsPerSecond = 1 })
-            let engine = FailingEngine(bench.engine)
-            let service = try Service(engine: engine, settings: bench.settings)
-            defer { service.shutDown() }
-            let anna = try await bench.person("anna").at(service)
-            var last = try anna.founding()
-            #expect(try await anna.ask(last).outcome == .done)
+            let scene = try await LimitedScene()
+            defer { scene.service.shutDown() }
+            let anna = scene.anna
+            var last = scene.founding
             for _ in 0..<8 {
                 last = try last.next(by: anna)
-                engine.fail(.store(.damaged), count: 1)
+                scene.failing.fail(.store(.damaged), count: 1)
                 #expect(try await anna.ask(last).outcome == .done)
             }
             #expect(try await anna.reply(AccountRequest()).status == 200)
@@ -145,46 +166,33 @@
 
         /// Other requests of the person empty the bucket while an append meets damage.
         @Test func theDamageOfAnAppendDoesNotHideBehindALimit() async throws {
-            let bench = try await Bench(quotas: { $0.requestsPerSecond = 1 })
-            let failing = FailingEngine(bench.engine)
-            let engine = MeddlingEngine(failing)
-            let service = try Service(engine: engine, settings: bench.settings)
-            defer { service.shutDown() }
-            let anna = try await bench.person("anna").at(service)
-            let founding = try anna.founding()
-            #expect(try await anna.ask(founding).outcome == .done)
-            let emptying = try (0..<9).map { _ in try anna.call(AccountRequest()) }
+            let scene = try await LimitedScene()
+            defer { scene.service.shutDown() }
             let statuses = Mutex<[Int]>([])
-            engine.beforeNextWrite {
-                for call in emptying {
-                    let status = await service.answer(call).status
+            scene.engine.beforeNextWrite {
+                for call in scene.emptying {
+                    let status = await scene.service.answer(call).status
                     statuses.withLock { $0.append(status) }
                 }
-                failing.fail(.store(.damaged))
+                scene.failing.fail(.store(.damaged))
             }
-            let reply = try await anna.reply(try founding.next(by: anna))
+            let reply = try await scene.anna.reply(try scene.founding.next(by: scene.anna))
             #expect(statuses.withLock { $0 } == Array(repeating: 200, count: 9))
             #expect(reply.status == 503 && reply.cause == .damaged)
-            #expect(await !service.isHealthy())
+            #expect(await !scene.service.isHealthy())
         }
 
         /// A session that was stolen ends while an append of it is judged, for which there was room.
         @Test func A236_aSessionThatHasEndedBringsNobodyIntoDebt() async throws {
-            let bench = try await Bench(quotas: { $0.requestsPerSecond = 1 })
-            let engine = MeddlingEngine(bench.engine)
-            let service = try Service(engine: engine, settings: bench.settings)
-            defer { service.shutDown() }
-            let anna = try await bench.person("anna").at(service)
-            let founding = try anna.founding()
-            #expect(try await anna.ask(founding).outcome == .done)
-            let emptying = try (0..<9).map { _ in try anna.call(AccountRequest()) }
-            let ending = Account.beginning(try Era.first.next(), of: anna.user)
-            engine.beforeNextWrite { [bench] in
-                for call in emptying { _ = await service.answer(call) }
-                _ = try? await bench.engine.write([ending])
+            let scene = try await LimitedScene()
+            defer { scene.service.shutDown() }
+            let ending = Account.beginning(try Era.first.next(), of: scene.anna.user)
+            scene.engine.beforeNextWrite {
+                for call in scene.emptying { _ = await scene.service.answer(call) }
+                _ = try? await scene.bench.engine.write([ending])
             }
             // Of the next one there is nothing to take.
-            #expect(try await anna.reply(try founding.next(by: anna)).status == 429)
+            #expect(try await scene.anna.reply(try scene.founding.next(by: scene.anna)).status == 429)
         }
 
         /// An id serves one request, and one that comes again gets its answer again.

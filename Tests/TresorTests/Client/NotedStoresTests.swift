@@ -152,6 +152,29 @@ import TresorStore
         #expect(try await remarks(elsewhere) == [.fine])
     }
 
+    /// A service that lost the copy takes it again. Both stand in one row.
+    @Test func aServiceMayHaveHadTheCopyThatItIsToTake() throws {
+        let (service, locator) = (try name("https://clinic.example"), try anyDigest())
+        var noted = NotedStores()
+        noted.note(service, ofKit: locator)
+        let had = noted
+        noted.noteAwaiting(service, kit: locator)
+        #expect(noted.bytes.count == had.bytes.count)
+        #expect(try NotedStores(noted.bytes) == noted)
+        #expect(noted.awaits(service, kit: locator) && noted[TresorID(locator)] == [service])
+        noted.forgetAwaiting(kit: locator)
+        #expect(noted == had)
+        noted.forget(TresorID(locator))
+        noted.noteAwaiting(service, kit: locator)
+        #expect(noted.awaits(service, kit: locator) && noted[TresorID(locator)] == [])
+        noted.note(service, ofKit: locator)
+        #expect(noted == had)
+        noted.forget(TresorID(locator))
+        noted.noteAwaiting(service, kit: locator)
+        noted.forgetAwaiting(kit: locator)
+        #expect(noted == NotedStores())
+    }
+
     /// What a store does not have can be excused by another store. What it spoils cannot, nor what it had and lost.
     @Test func anotherStoreExcusesNoMoreThanAbsence() async throws {
         let (here, elsewhere) = (try session(seeing: first, "/first"), try session(seeing: second, "/second"))

@@ -74,7 +74,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             Specimen(name: "kept wraps", bytes: kept.bytes, magicCount: 1, lengths: [(50, 2)]) {
                 try KeptWraps($0).bytes
             },
-            Specimen(name: "noted stores", bytes: noted.bytes, magicCount: 1, lengths: [(42, 2)]) {
+            Specimen(name: "noted stores", bytes: noted.bytes, magicCount: 1, lengths: [(43, 2)]) {
                 try NotedStores($0).bytes
             },
             Specimen(name: "known services", bytes: known.bytes, magicCount: 1, lengths: []) {

@@ -214,6 +214,46 @@ import TresorCrypto
         #expect(scene.home.read(.cleanupJournal) == nil)
     }
 
+    @Test func aReceiptThatWaitsForTheStoreHoldsUpNoChangeOfKeySlots() async throws {
+        let handover = try await scene.open()
+        let store = MailboxStore(scene.evil)
+        let free = Mutex<[Bool]>([])
+        let wait = waiting { [home = scene.home] in
+            if let lock = home.slotLock() {
+                _ = consume lock
+                free.withLock { $0.append(true) }
+            } else {
+                free.withLock { $0.append(false) }
+            }
+        }
+        let arrival = try await arrive(handover, over: store, waiting: wait)
+        try await handover.answer(try await handover.offer())
+        let received = try await arrival.answer()
+        let session = try await install(arrival, received)
+        store.fail(2)
+        await arrival.acknowledge(received, as: session)
+        #expect(free.withLock { $0 } == [true, true])
+        let ending = try await handover.ending()
+        #expect(ending == .taken)
+        #expect(scene.home.read(.cleanupJournal) == nil)
+    }
+
+    /// The way out that the command names: the note of this home goes.
+    @Test func aHomeThatMetAnotherServiceTakesThatOfTheOtherMachine() async throws {
+        let (address, theirs, other) = (try anyDigest(), try anyDigest(), try anyDigest())
+        try KnownServices.meet(theirs, at: address, in: scene.anna.client.home)
+        try KnownServices.meet(other, at: address, in: scene.home)
+        let handover = try await scene.open()
+        let arrival = try await scene.arrive(handover)
+        try await handover.answer(try await handover.offer())
+        let received = try await arrival.answer()
+        #expect(await failure { _ = try await install(arrival, received) } == .altered)
+        #expect(scene.home.read(.identity) == nil && scene.home.read(.cleanupJournal) == nil)
+        scene.home.delete(.knownServices)
+        _ = try await install(arrival, received)
+        #expect(try KnownServices.server(at: address, in: scene.home) == theirs)
+    }
+
     @Test func servicesThatAnInterruptedInstallationLeftGiveWay() async throws {
         let (address, old, new) = (try anyDigest(), try anyDigest(), try anyDigest())
         let annas = scene.anna.client.home

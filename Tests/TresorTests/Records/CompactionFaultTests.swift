@@ -48,6 +48,22 @@ import TresorTesting
         #expect(try await scene.stored() == [try await scene.state().checkpoint])
     }
 
+    /// A program that runs for long has read packs that its home lost since. It only goes on with a deletion.
+    @Test func aDeletionThatIsGoneOnWithFetchesWhatWasLost() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        let mine = scene.records
+        _ = try await mine.pull()
+        let faulty = FaultyStore(scene.store) { $0.name == "deleteBlobs" ? .refusing(.store(.unreachable)) : nil }
+        let device = scene.device(scene.home, over: faulty)
+        #expect(await failure { _ = try await device.records(in: scene.tresor).compact() } != nil)
+        let count = try await scene.state().entryCount
+        scene.home.delete(.records(scene.tresor, part: 0))
+        let report = try await mine.compact()
+        #expect(report.checkpoint == nil && report.deletedCount == 8)
+        #expect(try await scene.state().entryCount == count)
+    }
+
     @Test func whatTheHomeInterruptsIsGoneOnWith() async throws {
         // How many compactions failed, and how many of these after the checkpoint was in the log.
         var (failureCount, lateCount) = (0, 0)

@@ -222,6 +222,49 @@ import TresorStore
         #expect(try await tablet.people.trust(in: first.identity.chain) == .verified)
     }
 
+    @Test func anActComesAfterWhatTheHomeKnowsOrSaysTheSame() throws {
+        let (chain, user) = (house.identity.chain, house.user)
+        var pins = Pins()
+        func expect(_ time: UInt64, givenUp: Bool, at source: SourceLocation = #_sourceLocation) {
+            let pin = pins[user]
+            #expect(pin?.time == time && pin?.isReplaced == givenUp, sourceLocation: source)
+        }
+        try pins.pin(chain, time: 5, replacing: false, beside: false)
+        try pins.giveUp(user, time: 5)
+        expect(5, givenUp: true)
+        try pins.pin(chain, time: 5, replacing: false, beside: false)
+        expect(6, givenUp: false)
+        try pins.pin(chain, time: 6, replacing: false, beside: false)
+        expect(6, givenUp: false)
+        try pins.giveUp(user, time: Format.latestTime)
+        try pins.pin(chain, time: 7, replacing: false, beside: false)
+        expect(Format.latestTime, givenUp: false)
+    }
+
+    /// A226: a thief of a seed dates a giving-up with the greatest time. No comparison outlasts it, and new keys do.
+    @Test func A226_newKeysEndAGivingUpOfTheGreatestTime() async throws {
+        try verify(house.identity.chain, on: anna)
+        try await anna.exchange()
+        let own = try #require(try await anna.ownTresors().first)
+        let records = anna.records(in: own.tresor)
+        let pin = Pin(chain: house.identity.chain, time: Format.latestTime, isReplaced: true)
+        let change = RecordChange.put("tresor/known/\(house.user)", pin.recordContent)
+        try await records.change([change], seen: nil, takesReserved: true)
+        _ = try await records.sync()
+        for _ in 0..<2 {
+            #expect(try await conflicts(anna) == [.givenUp])
+            try verify(house.identity.chain, on: anna)
+        }
+        #expect(try await conflicts(anna) == [.givenUp])
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
+        _ = try await renewed.renewal.finishInEachTresor()
+        #expect(try await conflicts(renewed).isEmpty)
+        #expect(try renewed.occasion(of: house.user) == .number)
+        let phone = try world.device(of: renewed)
+        try await phone.exchange()
+        #expect(try phone.occasion(of: house.user) == .known)
+    }
+
     /// A record that does not read is named, and holds up no other one.
     @Test func aRecordThatDoesNotReadIsLeftOut() async throws {
         let (plans, bob) = (try await anna.tresors.create(Name(typed: "plans")).tresor, try identity("bob"))

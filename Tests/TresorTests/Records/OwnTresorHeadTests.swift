@@ -198,7 +198,7 @@ import TresorStore
     }
 
     /// A tresor that is gone has no head that anybody demands.
-    @Test func whoeverDeletesATresorTakesItsHeadAway() async throws {
+    @Test func aDeletionOfATresorTakesItsHeadAway() async throws {
         try await note("one", by: anna)
         try await anna.exchange()
         let own = try #require(try await anna.ownTresors().first)

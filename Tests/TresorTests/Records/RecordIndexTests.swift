@@ -193,6 +193,14 @@ import TresorTesting
         try await expect(open(scene.home), byIndex: false)
     }
 
+    @Test func nobodyWaitsForTheLockToKeepOne() async throws {
+        try await scene.fill()
+        let home = CountingHome(home: scene.home)
+        _ = try await open(home).view()
+        #expect(scene.home.read(index) != nil)
+        #expect(home.tally.counts["home locks at once"] == 1)
+    }
+
     @Test func itGoesWithThePacks() async throws {
         try await scene.fill()
         _ = try await scene.records.pull()

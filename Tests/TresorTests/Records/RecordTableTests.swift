@@ -95,6 +95,29 @@ import TresorCrypto
         return table
     }
 
+    @Test func anIndexHasEachVersionOnceAndNoRecordWithoutOne() throws {
+        let name = try Name(text: "a")
+        /// Reads an index of one record, whose versions are deletions.
+        func table(_ revisions: [UInt64]) throws(TresorError) -> RecordTable {
+            var encoder = ByteEncoder()
+            encoder.integer(UInt32(0))
+            encoder.integer(UInt32(1))
+            encoder.vector16(name.bytes)
+            encoder.list(revisions) { encoder, revision in
+                encoder.integer(revision)
+                encoder.integer(UInt64(0))
+                encoder.integer(UInt32(0))
+                encoder.integer(UInt8(0))
+            }
+            var decoder = ByteDecoder(encoder.bytes)
+            return try RecordTable(from: &decoder, upto: 9)
+        }
+        #expect(try table([3, 9]).heads(of: name).map(\.revision) == [3, 9])
+        for wrong in [[], [3, 3], [9, 3], [3, 10]] as [[UInt64]] {
+            #expect(throws: TresorError.altered) { _ = try table(wrong) }
+        }
+    }
+
     private static func facts(_ table: RecordTable, _ commits: [Commit]) -> String {
         table.names.map { name in
             let aside = table.different(of: name).dropFirst()

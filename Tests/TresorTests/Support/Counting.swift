@@ -47,7 +47,8 @@ struct CountingHome: Home {
     }
 
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
-        try home.exclusively(body)
+        if HomePatience.isNone { tally.count("home locks at once") }
+        return try home.exclusively(body)
     }
 
     func slotLock() throws(TresorError) -> SlotLock? { try home.slotLock() }

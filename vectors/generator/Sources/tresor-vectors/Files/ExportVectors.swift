@@ -75,8 +75,8 @@ struct ExportVectors: TestWriter {
     func addNotedStores() {
         group("reencode")
         let tresors = [draw()("one", 32), draw()("two", 32)].sorted { $0.lexicographicallyPrecedes($1) }
-        func noted(_ rows: [(Bytes, Bytes)]) -> Bytes {
-            join([preamble("tresorn1")] + rows.map { join($0.0, u16($0.1.count), $0.1) })
+        func noted(_ rows: [(Bytes, Bytes)], roles: UInt8 = 1) -> Bytes {
+            join([preamble("tresorn1")] + rows.map { join($0.0, [roles], u16($0.1.count), $0.1) })
         }
         let rows = [
             (tresors[0], ascii("/srv/clinic.db")), (tresors[1], ascii("/home/anna/.local/share/tresor/store.db")),
@@ -88,6 +88,12 @@ struct ExportVectors: TestWriter {
         valid(
             "a tresor that two stores have shown", in: ["magic": ascii("tresorn1"), "object": moved],
             out: ["object": moved])
+        for roles in [2, 3] as [UInt8] {
+            let awaiting = noted(rows, roles: roles)
+            valid(
+                "roles \(roles)", ["EdgeCase"], in: ["magic": ascii("tresorn1"), "object": awaiting],
+                out: ["object": awaiting])
+        }
         let empty = preamble("tresorn1")
         valid(
             "no noted stores", ["EdgeCase"], in: ["magic": ascii("tresorn1"), "object": empty], out: ["object": empty])
@@ -101,6 +107,8 @@ struct ExportVectors: TestWriter {
         refuse("one tresor and store twice", "NonCanonical", noted([rows[0], rows[0]]))
         refuse(
             "stores of a tresor that fall", "NonCanonical", noted([(tresors[0], ascii("b")), (tresors[0], ascii("a"))]))
+        refuse("a store without a role", "NonCanonical", noted(rows, roles: 0))
+        refuse("a role that is none", "NonCanonical", noted(rows, roles: 4))
         refuse("a store without a name", "LengthOverflow", noted([(tresors[0], [])]))
         refuse("a name of 4097 bytes", "Oversize", noted([(tresors[0], zeros(4097))]))
         refuse("a byte is missing", "Truncated", Bytes(object.dropLast()))

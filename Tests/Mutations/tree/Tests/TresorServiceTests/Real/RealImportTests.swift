@@ -54,11 +54,7 @@
             }
             try await Self.expectReal(without: .closedAccount) {
                 // The backup has no row of the account.
-                let noting = try await NotingBench()
-                let backup = try await Backup(of: noting.bench)
-                let anna = try await noting.person("anna")
-                try await noting.service.directory.close(anna.user)
-                let service = try await noting.restart(from: backup)
+                let (_, anna, service) = try await Self.closed()
                 return try await anna.at(service).reply(anna.registration()).status == 200
             }
             try await Self.expectReal(without: .closedAccount) {
@@ -74,11 +70,7 @@
             }
             try await Self.expectReal(without: .closedAccount) {
                 // Somebody waits whom an import left there.
-                let noting = try await NotingBench()
-                let backup = try await Backup(of: noting.bench)
-                let anna = try await noting.person("anna")
-                try await noting.service.directory.close(anna.user)
-                let service = try await noting.restart(from: backup)
+                let (noting, anna, service) = try await Self.closed()
                 let chain = anna.identity.chain
                 _ = try await noting.bench.engine.write([
                     Account.insertion(of: chain, .complete, invitation: nil, at: noting.bench.clock.now)
@@ -94,6 +86,15 @@
                 let rival = try noting.bench.stranger("anna").at(try await noting.restart(from: backup))
                 return try await rival.reply(rival.registration()).status == 200
             }
+        }
+
+        /// A service that starts from a backup of before an account was made, which the operator then closed.
+        private static func closed() async throws -> (noting: NotingBench, anna: Signer, service: Service) {
+            let noting = try await NotingBench()
+            let backup = try await Backup(of: noting.bench)
+            let anna = try await noting.person("anna")
+            try await noting.service.directory.close(anna.user)
+            return (noting, anna, try await noting.restart(from: backup))
         }
 
         @Test func A247_withoutTheChecksAnImportBreaksOff() async throws {
