@@ -55,10 +55,18 @@ struct OwnTresorRun {
             let report = try await exchange.send(read)
             for denial in report.denied { tellDenial(denial) }
             if report.isMade { workplace.output.say("your other devices learn whom you have verified") }
-            if let held = report.held { try tell(held) }
+            guard let held = report.held else { return }
+            if held == .store(.full) { tellLack(of: "room for it") } else { try tell(held) }
         } catch {
-            try tell(error)
+            if error == .store(.full) { tellLack(of: "room for one more tresor of yours") } else { try tell(error) }
         }
+    }
+
+    /// Says that the store has no room. Everything but this exchange was synced, so it is no failure of the run; what this
+    /// home knows goes with the next exchange that finds room.
+    private mutating func tellLack(of room: String) {
+        let reason = CommandFailure(TresorError.store(.full)).message
+        say("\(Self.title) learn nothing new from this one before there is \(room): \(reason)")
     }
 
     private mutating func tellConflict(_ conflict: KnownConflict) {
