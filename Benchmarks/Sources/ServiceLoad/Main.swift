@@ -18,25 +18,19 @@ enum Main {
         let words = Set(arguments.dropFirst())
         let rows = words.filter { $0.hasPrefix("A") }
         let wanted = words.subtracting(rows).union(rows.isEmpty ? [] : ["hostile"])
-        let tables: [(name: String, figures: () async throws -> [Figure])] = [
-            ("append", { try await AppendLoad(site).figures() }),
-            ("length", { try await LengthLoad(site).figures() }),
-            ("share", { try await ShareLoad(site).figures() }),
-            ("idle", { try await IdleLoad(site).figures() }),
-            ("hostile", { try await HostileLoad(site, rows: rows).figures() }),
+        let tables: [(name: String, fill: (Report) async throws -> Void)] = [
+            ("append", { $0.add(try await AppendLoad(site).figures()) }),
+            ("length", { $0.add(try await LengthLoad(site).figures()) }),
+            ("share", { try await ShareLoad(site).measure(for: $0) }),
+            ("idle", { $0.add(try await IdleLoad(site).figures()) }),
+            ("hostile", { try await HostileLoad(site, rows: rows).measure(for: $0) }),
         ]
         guard wanted.isSubset(of: tables.map(\.name)) else { usage() }
-        var verdicts: [String] = []
+        let report = Report()
         for table in tables where wanted.isEmpty || wanted.contains(table.name) {
-            print("\n### \(table.name)\n")
-            print(Figure.head)
-            let figures = try await table.figures()
-            for figure in figures { print(figure.row) }
-            verdicts += figures.compactMap(\.verdict)
-            fflush(nil)
+            await report.table(table.name, table.fill)
         }
-        print("\n### goals\n")
-        for verdict in verdicts { print("* \(verdict)") }
+        exit(report.end())
     }
 
     private static func usage() -> Never {

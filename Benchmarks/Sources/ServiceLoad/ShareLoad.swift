@@ -22,7 +22,7 @@ struct ShareLoad {
 
     private var password: String { "\(folder)/password" }
 
-    func figures() async throws -> [Figure] {
+    func measure(for report: Report) async throws {
         try Data("a password for measuring\n".utf8).write(to: URL(filePath: password))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password)
         let file = "\(folder)/store.db"
@@ -32,13 +32,11 @@ struct ShareLoad {
         let store = try await SQLiteStore.open(at: file, creating: false)
         for number in 0..<(2 * Self.rounds + 2) { _ = try await Person.visitor("doctor \(number)", in: store) }
         try FileManager.default.copyItem(atPath: "\(folder)/home", toPath: "\(folder)/home-before")
-        var figures: [Figure] = []
         let clinic = try site.folder("share-clinic")
         let places = try [("SQLite", "\(clinic)/clinic.db"), ("PostgreSQL", site.database("share"))]
         for (name, place) in places {
-            figures += try await compare(name, on: place, beside: file)
+            report.add(try await compare(name, on: place, beside: file))
         }
-        return figures
     }
 
     /// - Parameter place: the database of the service.

@@ -6,7 +6,8 @@ import Foundation
 package final class RunningServer: Sendable {
     /// Limits of an account that no measurement reaches.
     package static let wideLimits = [
-        "--quota-requests", "1000000", "--quota-entries", "10000000", "--quota-bytes", "1000000000000",
+        "--quota-tresors", "10000", "--quota-entries", "10000000", "--quota-bytes", "1000000000000",
+        "--quota-requests", "1000000",
     ]
 
     package let port: Int

@@ -68,14 +68,12 @@ struct Before {
         log = "\(directory)/valgrind"
     }
 
-    func figures() async throws -> [Figure] {
+    func measure(for report: Report) async throws {
         var (now, before) = (now, before)
-        var figures: [Figure] = []
         for work in Self.works {
-            figures.append(try await clock(of: work, &now, &before))
-            if let figure = try instructions(of: work, &now, &before) { figures.append(figure) }
+            report.add(try await clock(of: work, &now, &before))
+            if let figure = try instructions(of: work, &now, &before) { report.add(figure) }
         }
-        return figures
     }
 
     private func clock(of work: String, _ now: inout Side, _ before: inout Side) async throws -> Figure {

@@ -17,32 +17,24 @@ enum Main {
         let arguments = CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("--") }
         guard let program = arguments.first, let directory = arguments.dropFirst().first else { usage() }
         let wanted = Set(arguments.dropFirst(2))
-        let tables: [(name: String, figures: () async throws -> [Figure])] = [
-            ("records", { try await Records.figures() }),
-            ("many", { try await Many.figures() }),
-            ("files", { try await Files(program, in: directory).figures() }),
-            ("commands", { try await Files(program, in: directory).commands() }),
-            ("tresors", { try await Tresors(program, in: directory).figures() }),
-            ("plans", { try await Plans.figures(program, in: directory) }),
-            ("logs", { try await Logs.figures() }),
-            ("people", { try await People.figures(in: directory) }),
-            ("passwords", { try await Passwords.figures() }),
-            ("before", { try await Before(program, in: directory)?.figures() ?? [] }),
+        let tables: [(name: String, fill: (Report) async throws -> Void)] = [
+            ("records", { $0.add(try await Records.figures()) }),
+            ("many", { $0.add(try await Many.figures()) }),
+            ("files", { $0.add(try await Files(program, in: directory).figures()) }),
+            ("commands", { $0.add(try await Files(program, in: directory).commands()) }),
+            ("tresors", { $0.add(try await Tresors(program, in: directory).figures()) }),
+            ("plans", { try await Plans.measure(program, in: directory, for: $0) }),
+            ("logs", { $0.add(try await Logs.figures()) }),
+            ("people", { $0.add(try await People.figures(in: directory)) }),
+            ("passwords", { $0.add(try await Passwords.figures()) }),
+            ("before", { try await Before(program, in: directory)?.measure(for: $0) }),
         ]
         guard wanted.isSubset(of: tables.map(\.name)) else { usage() }
-        var verdicts: [String] = []
+        let report = Report()
         for table in tables where wanted.isEmpty || wanted.contains(table.name) {
-            print("\n### \(table.name)\n")
-            print(Figure.head)
-            let start = ContinuousClock.now
-            let figures = try await table.figures()
-            for figure in figures { print(figure.row) }
-            verdicts += figures.compactMap(\.verdict)
-            fflush(nil)
-            note("\(table.name): \(Figure.seconds(Measure.seconds(ContinuousClock.now - start)))")
+            await report.table(table.name, table.fill)
         }
-        print("\n### goals\n")
-        for verdict in verdicts { print("* \(verdict)") }
+        exit(report.end())
     }
 
     private static func usage() -> Never {

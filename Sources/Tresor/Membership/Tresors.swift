@@ -56,10 +56,25 @@ package struct Tresors: Sendable {
             let writer = LogWriter(session: session)
             try writer.keepBeforeSending(wraps, of: tresor)
             try mark(tresor, .confirmed, true)
-            return try await writer.send(entry, change, wraps: wraps)
+            do throws(TresorError) {
+                return try await writer.send(entry, change, wraps: wraps)
+            } catch {
+                if error == .store(.full) { await forgetUnmade(tresor) }
+                throw error
+            }
         }
         guard let state else { throw .busy }
         return state
+    }
+
+    /// Forgets the own wrap and the mark of a tresor for which the store has no room. Each further attempt would leave
+    /// others. Failing to do so is no error.
+    private func forgetUnmade(_ tresor: TresorID) async {
+        try? await Cores.apart { () throws(TresorError) in
+            guard try client.heads()[tresor] == nil else { return }
+            try client.home.exclusively { () throws(TresorError) in try client.archive.forgetAccess(to: tresor) }
+            try mark(tresor, .confirmed, false)
+        }
     }
 
     /// Returns all tresors of this person, by rising id: those that the store names, and those that this home knows.

@@ -10,14 +10,15 @@ struct SyncCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "sync", group: .data, abstract: "Send changes of records, and fetch those of others.",
-            usage: "tresor sync [-t T]… [--watch] [--drop [--yes]]",
+            usage: "tresor sync [-t T]… [--all] [--watch] [--drop [--yes]]",
             discussion: """
                 Prints for each tresor how many commits came and how many changes were sent. STATE is ok, incomplete \
                 (the store lacks something), void (somebody wrote what nobody can read), unsent, or left. A removed \
                 person's copies are deleted; --drop throws away what they had not sent. --watch goes on until it is \
                 interrupted, with a line for each tresor in which something changed. Without -t, your devices also \
                 tell each other whom you verified and what they saw of each tresor, by a tresor of your own that \
-                list --all shows.
+                list --all shows; and where the store is a service, only the tresors are read of which it has news. \
+                Once a day, and with --all, all are read, so that it can hide nothing for long.
                 """,
             classes: [.identity, .write], further: [.noAccess, .waiting], examples: ["tresor sync"])
     }
@@ -26,6 +27,9 @@ struct SyncCommand: SurfaceCommand {
         name: [.customShort("t"), .customLong("tresor")],
         help: ArgumentHelp("A tresor; all of yours if left out.", valueName: "T"))
     var tresors: [String] = []
+
+    @Flag(help: "Read every tresor, whether or not the store has news of it.")
+    var all = false
 
     @Flag(help: "Go on, and sync again whenever something changed.")
     var watch = false
@@ -66,15 +70,19 @@ struct SyncCommand: SurfaceCommand {
         let named = try await named(session, workplace, &tally)
         guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
-        var (own, summaries): (OwnTresorRun?, [TresorSummary]) = (nil, named)
-        if tresors.isEmpty { (own, summaries) = try await begin(session, workplace) }
-        var read: [TresorID] = []
-        for summary in summaries where own == nil || !summary.isOwn {
+        var scope = SyncScope(session, workplace)
+        if tresors.isEmpty { try await scope.readNew(all: all) }
+        // Those that were read, and those that the next sync reads in any case.
+        var (read, open): ([TresorID], Set<TresorID>) = ([], [])
+        for summary in tresors.isEmpty ? scope.summaries : named where !tresors.isEmpty || !summary.isOwn {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
-                table.add(try await sync(summary, records, session, workplace, told: nil, mayAsk: true, &tally).cells)
+                let row = try await sync(summary, records, session, workplace, told: nil, mayAsk: true, &tally)
+                table.add(row.cells)
                 read.append(summary.tresor)
+                if row.state != "ok", row.state != "left" { open.insert(summary.tresor) }
             } catch {
+                open.insert(summary.tresor)
                 // Nobody named one for which they wait.
                 if error == .waiting, tresors.isEmpty { continue }
                 let failure = await workplace.failure(error, of: summary, session)
@@ -82,8 +90,9 @@ struct SyncCommand: SurfaceCommand {
                 tell(failure.message, failure.hints, of: summary, workplace)
             }
         }
-        try await own?.finish(read)
-        tally.errors += own?.errors ?? []
+        try await scope.own?.finish(read)
+        tally.errors += scope.own?.errors ?? []
+        await scope.finish(leaving: open)
         if !options.json { try workplace.output.table(table) }
         await workplace.tresors.tell(session)
         if let refusal = tally.refusal { throw refusal }
@@ -124,27 +133,7 @@ struct SyncCommand: SurfaceCommand {
         guard named.isEmpty else {
             return await session.tresors.summaries(of: due?.intersection(named) ?? named, readingStrangers: false)
         }
-        return Self.near(try await session.tresors.all(among: due, readingStrangers: false))
-    }
-
-    private static func near(_ summaries: [TresorSummary]) -> [TresorSummary] {
-        summaries.filter { !$0.isApart && !$0.isElsewhere }
-    }
-
-    /// Takes what the other devices of this person know. A tresor need not lie apart after that. The store is asked once
-    /// for the list of tresors.
-    ///
-    /// - Parameter told: what the exchange before this one said.
-    /// - Returns: the exchange that goes on, and the tresors as ``summaries(of:_:_:)`` gives them.
-    private func begin(
-        _ session: Session, _ workplace: CommandContext, after told: Set<String> = []
-    ) async throws(TresorError) -> (run: OwnTresorRun?, summaries: [TresorSummary]) {
-        let all = try await session.tresors.all(readingStrangers: false)
-        let own = try await OwnTresorRun(of: all, session, workplace, after: told)
-        guard own.hasLearned else { return (own, Self.near(all)) }
-        // The store has named them already.
-        let tresors = Set(all.map(\.tresor))
-        return (own, Self.near(await session.tresors.summaries(of: tresors, readingStrangers: false)))
+        return try await session.tresors.all(among: due, readingStrangers: false).filter(SyncScope.isNear)
     }
 
     /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
@@ -167,7 +156,9 @@ struct SyncCommand: SurfaceCommand {
                 var exchange: OwnTresorRun?
                 let summaries: [TresorSummary]
                 if isDue {
-                    (exchange, summaries) = try await begin(session, workplace, after: told)
+                    var scope = SyncScope(session, workplace)
+                    try await scope.readAll(after: told)
+                    (exchange, summaries) = (scope.own, scope.summaries)
                 } else {
                     summaries = try await self.summaries(of: unfinished, named, session)
                 }

@@ -34,6 +34,11 @@ final class CommandStage<Handler: ServiceHandler>: Sendable {
 
     func path(_ name: String) -> String { directory.appending(path: name).path }
 
+    /// The sizes of objects in the home of a person; 0 for those that are not there.
+    func sizes(of objects: [String], in name: String) -> [Int] {
+        objects.map { (try? Data(contentsOf: URL(filePath: path("\(name)/\($0)"))))?.count ?? 0 }
+    }
+
     /// Writes a file that nobody else may read.
     func write(_ text: String, to name: String) throws {
         #expect(

@@ -29,21 +29,20 @@ struct HostileLoad {
         seconds = ProcessInfo.processInfo.environment["BENCHMARK_SECONDS"].flatMap { Double($0) } ?? 24
     }
 
-    func figures() async throws -> [Figure] {
+    func measure(for report: Report) async throws {
         note("making \(Self.elderCount) people who have renewed their keys 255 times")
         let elders = try await Cast.elders(Self.elderCount)
-        var figures: [Figure] = []
         for (number, attack) in attacks.enumerated() {
             for kind in ["SQLite", "PostgreSQL"] {
                 let name = "hostile_\(number)_\(kind.lowercased())"
                 note("\(attack.name), \(kind)")
                 let cast = try await Cast(in: try site.folder(name), elders: elders)
-                figures += try await measure(
-                    attack, beside: cast, name: name, kind: kind,
-                    on: kind == "SQLite" ? "\(cast.folder)/clinic.db" : site.database(name))
+                report.add(
+                    try await measure(
+                        attack, beside: cast, name: name, kind: kind,
+                        on: kind == "SQLite" ? "\(cast.folder)/clinic.db" : site.database(name)))
             }
         }
-        return figures
     }
 
     /// - Parameter place: the database of the service.

@@ -24,11 +24,12 @@ struct Decade {
         try home.run(["create", "events"])
     }
 
-    func figures() async throws -> [Figure] {
+    func measure(for report: Report) async throws {
         note("plans: writing \(Self.commitCount) commits")
         let (writer, byteCount) = try await write()
         try home.run(["sync"])
-        return try await [fold(writer)] + compact(writer, byteCount)
+        report.add(try await fold(writer))
+        report.add(try await compact(writer, byteCount))
     }
 
     /// - Returns: the log, and the bytes of all its records. The store is closed then.

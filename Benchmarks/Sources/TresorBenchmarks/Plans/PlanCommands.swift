@@ -22,7 +22,11 @@ struct PlanCommands {
         self.directory = directory
     }
 
-    func figures() async throws -> [Figure] { try await [one(), set()] + held() }
+    func measure(for report: Report) async throws {
+        report.add(try await one())
+        report.add(try await set())
+        try await held(for: report)
+    }
 
     /// One record of 1 KiB, with another content each time.
     private func one() async throws -> Figure {
@@ -67,7 +71,7 @@ struct PlanCommands {
     }
 
     /// One of many records, beside a file of as many bytes.
-    private func held() async throws -> [Figure] {
+    private func held(for report: Report) async throws {
         let home = try CommandHome(program, in: "\(directory)/get")
         let kinds = [
             (name: "nine", count: 9, byteCount: CareEvent.byteCount),
@@ -76,7 +80,6 @@ struct PlanCommands {
         for name in kinds.map(\.name) + ["files"] { try home.run(["create", name]) }
         try await fill(home, kinds)
         try home.run(["sync"])
-        var figures: [Figure] = []
         for kind in kinds {
             let number = Self.heldCount / 2
             let sealed = "\(home.folder)/sealed-\(kind.count)"
@@ -90,13 +93,12 @@ struct PlanCommands {
                 try home.run(["decrypt", "-o", "\(home.folder)/opened", sealed])
             }
             try Program("/usr/bin/cmp").run([content, got])
-            figures.append(
+            report.add(
                 Figure(
                     work: "get one of \(Self.heldCount) records of \(kind.byteCount) bytes, \(kind.name) in a commit",
                     time: times.first, baseline: "decrypt a file of as many bytes", baselineTime: times.second,
                     goal: .atMost(2)))
         }
-        return figures
     }
 
     /// Writes the records with the library. The store is closed when this returns.

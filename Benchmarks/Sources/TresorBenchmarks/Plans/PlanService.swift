@@ -34,8 +34,9 @@ struct PlanService {
         try home.run(["create", "events"])
     }
 
-    func figures() async throws -> [Figure] {
+    func measure(for report: Report) async throws {
         let (writer, figures) = try await storeFigures()
+        report.add(figures)
         note("plans: making \(Self.tresorCount) tresors")
         let identity = try await makeTresors()
         try home.run(["card", "-o", "\(home.folder)/operator.card"])
@@ -43,8 +44,8 @@ struct PlanService {
             "plans", on: "\(home.folder)/service.db", from: home.store, operator: "\(home.folder)/operator.card",
             isSecure: false, in: site)
         defer { server.stop() }
-        let pull = try await pull(writer, as: identity, from: server)
-        return try await figures + pull + news(at: server)
+        report.add(try await pull(writer, as: identity, from: server))
+        try await news(at: server, for: report)
     }
 
     // MARK: Bytes
@@ -179,14 +180,20 @@ struct PlanService {
     // MARK: News
 
     /// The requests of a home that has read everything: of the command that looks once, and of the one that stays.
-    private func news(at server: RunningServer) async throws -> [Figure] {
+    private func news(at server: RunningServer, for report: Report) async throws {
         let address = "http://127.0.0.1:\(server.port)"
         let program = try home.moved(to: address, name: "elsewhere")
         let words = ["sync", "--batch", "--quiet"]
-        try program.run(words)
+        // The second one reads what the first one wrote, and what came in the last minute.
+        for _ in 0..<3 { try program.run(words) }
         let before = try server.requestCount
         let time = try await Measure.time { try program.run(words) }
         let once = try server.requestCount - before
+        report.add(
+            Figure(
+                work: "requests for nothing new in \(Self.tresorCount) tresors, sync (\(Figure.seconds(time)))",
+                time: Double(once), baseline: "one, and two that open the identity", baselineTime: 3, goal: .atMost(1),
+                unit: .number))
         let watch = Process()
         watch.executableURL = URL(filePath: program.path)
         watch.arguments = words + ["--watch"]
@@ -203,14 +210,10 @@ struct PlanService {
         try await Task.sleep(for: Self.tick)
         guard watch.isRunning else { throw LoadFailure("sync --watch ended") }
         let requests = try server.requestCount - start
-        return [
+        report.add(
             Figure(
                 work: "requests for nothing new in \(Self.tresorCount) tresors, sync --watch", time: Double(requests),
-                baseline: "one", baselineTime: 1, goal: .atMost(1), unit: .number),
-            Figure(
-                work: "requests for nothing new in \(Self.tresorCount) tresors, sync (\(Figure.seconds(time)))",
-                time: Double(once), baseline: "tresors", baselineTime: Double(Self.tresorCount), unit: .number),
-        ]
+                baseline: "one", baselineTime: 1, goal: .atMost(1), unit: .number))
     }
 
     /// Waits until a service has answered more than so many requests, and then none for two seconds.

@@ -5,13 +5,12 @@ import Measuring
 
 /// The records of tresors, as people have them: whole commands, a store, a service, and ten years of a patient.
 enum Plans {
-    static func figures(_ program: String, in directory: String) async throws -> [Figure] {
-        let commands = try await PlanCommands(program, in: directory).figures()
-        let decade = try await Decade(program, in: directory).figures()
+    static func measure(_ program: String, in directory: String, for report: Report) async throws {
+        try await PlanCommands(program, in: directory).measure(for: report)
+        try await Decade(program, in: directory).measure(for: report)
         guard let server = ProcessInfo.processInfo.environment["BENCHMARK_SERVER"] else {
-            note("plans: what a service does is left out, BENCHMARK_SERVER names no program")
-            return commands + decade
+            return note("plans: what a service does is left out, BENCHMARK_SERVER names no program")
         }
-        return try await commands + decade + PlanService(program, server: server, in: directory).figures()
+        try await PlanService(program, server: server, in: directory).measure(for: report)
     }
 }
