@@ -47,7 +47,8 @@ struct CountingHome: Home {
     }
 
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
-        try home.exclusively(body)
+        tally.count("home locks")
+        return try home.exclusively(body)
     }
 
     func slotLock() throws(TresorError) -> SlotLock? { try home.slotLock() }
@@ -59,6 +60,7 @@ struct CountingHome: Home {
         case .records: "records"
         case .volume: "volume"
         case .evidence: "evidence"
+        case .outbox: "outbox"
         default: "\(object.kind)"
         }
     }
