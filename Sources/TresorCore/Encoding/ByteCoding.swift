@@ -91,8 +91,7 @@ package struct ByteDecoder {
 
     /// 32 bytes.
     package mutating func digest() throws(TresorError) -> Hash256 {
-        guard let digest = Hash256(try raw(Hash256.byteCount)) else { throw .altered }
-        return digest
+        Hash256(try integer(), try integer(), try integer(), try integer())
     }
 
     /// `opaque<bounds>` after a `u8`.
