@@ -77,6 +77,13 @@ package struct ByteDecoder {
         return Array(bytes[offset..<(offset + count)])
     }
 
+    /// Reads over `count` bytes, and returns their places.
+    @discardableResult mutating func skip(_ count: Int) throws(TresorError) -> Range<Int> {
+        guard count >= 0, count <= remaining else { throw .altered }
+        defer { offset += count }
+        return offset..<(offset + count)
+    }
+
     /// A big-endian integer.
     package mutating func integer<Value: FixedWidthInteger & UnsignedInteger>(
         _ type: Value.Type = Value.self
