@@ -15,7 +15,8 @@ public struct Hash256: Hashable, Comparable, Sendable {
     /// Thirty-two zero bytes.
     package static let zero = Hash256(0, 0, 0, 0)
 
-    private init(_ word0: UInt64, _ word1: UInt64, _ word2: UInt64, _ word3: UInt64) {
+    /// Takes the bytes as four big-endian integers, without an array: logs and tables hold many hashes.
+    package init(_ word0: UInt64, _ word1: UInt64, _ word2: UInt64, _ word3: UInt64) {
         self.word0 = word0
         self.word1 = word1
         self.word2 = word2

@@ -12,6 +12,8 @@ public struct RecoveryKit: ~Copyable, Sendable {
     package static let wordCount = 24
     /// The maximum size in bytes of a typed kit: 1024.
     package static let maximumByteCount = 1024
+    /// The size of the longest word of the list and the beginning of a blank in bytes: 8 and 2.
+    private static let maximumOpenByteCount = 8 + 2
 
     package let key: SecretKey<KitUse>
 
@@ -46,6 +48,16 @@ public struct RecoveryKit: ~Copyable, Sendable {
         let isWhole = try Self.checksum(key) == bits.span[32]
         guard isWhole else { throw .wrongPassword }
         self.key = key
+    }
+
+    /// Whether a text that begins with these bytes may be a kit: each word that ends among them is in the list.
+    package static func mayBegin(with start: ArraySlice<UInt8>) -> Bool {
+        let span = start.span
+        guard let ranges = ranges(of: span) else { return false }
+        for range in ranges where range.upperBound < span.count && index(of: span.extracting(range)) == nil {
+            return false
+        }
+        return ranges.last.map { $0.count <= maximumOpenByteCount } ?? true
     }
 
     /// The 24 words in lower case, one blank between two.

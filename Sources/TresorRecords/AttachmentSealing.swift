@@ -13,11 +13,15 @@ struct AttachmentSealing: Sendable {
     /// Seals the contents of the next commit that have no attachment which fits a state.
     ///
     /// - Parameters:
+    ///   - last: the outbox, as it was read last.
     ///   - keys: those of the state's current epoch.
     ///   - failing: becomes the record whose content the home has lost or altered.
     /// - Throws: the errors of the home; ``TresorError/usage(_:)`` once the session is locked; ``TresorError/cancelled``.
     ///   What was sealed by then stays.
-    func seal(in state: LogState, with keys: EpochKeys, failing: inout Name?) async throws(TresorError) {
+    func seal(_ last: Outbox, in state: LogState, with keys: EpochKeys, failing: inout Name?) async throws(TresorError)
+    {
+        // Most commits have none.
+        guard !last.held.isEmpty else { return }
         try await giveUpUnfit(for: state)
         let box = try await outbox.present()
         guard box.sent == nil else { return }
@@ -82,6 +86,7 @@ struct AttachmentSealing: Sendable {
     /// - Throws: ``TresorError/failed(_:)`` where the home has lost or altered one that the store does not have; the errors
     ///   of the home and of the store. What was put by then stays.
     func put(of sent: Outbox.Sent, again isAgain: Bool, failing: inout Name?) async throws(TresorError) {
+        guard sent.items.contains(where: { $0.heldContent != nil }) else { return }
         let box = try await outbox.present()
         guard box.sent == sent else { return }
         let blobs = BlobReader(session.client.store, outbox.tresor)

@@ -66,11 +66,12 @@ package struct HomeRecords: Sendable {
             let outbox = try await records.outbox.present()
             return try await Cores.apart { () throws(TresorError) in
                 try outbox.check(expected, over: view.table)
+                let newest = outbox.newest
                 var effective: [RecordChange] = []
                 for change in changes {
                     let item = Item(
                         record: try Name(text: change.name), replaces: [], time: 0, content: try change.itemContent(0))
-                    let unsent = outbox.item(of: item.record)
+                    let unsent = newest[item.record]
                     let isThere =
                         unsent.map { $0.content == item.content }
                         ?? (view.table.isComplete && view.table.hasOnly(item) && seen.table.hasOnly(item))
@@ -112,13 +113,13 @@ package struct HomeRecords: Sendable {
     /// - Throws: the errors of ``Records/list(prefix:includingDeleted:)``.
     package func versions(of names: [String]) async throws(TresorError) -> [[RecordVersion]] {
         // The outbox first, as in get.
-        let outbox = try await records.outbox.present()
+        let newest = try await records.outbox.present().newest
         return try await records.read(try await records.view()) { (view, packs) throws(TresorError) in
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
             var all: [[RecordVersion]] = []
             for text in names {
                 let name = try Name(text: text)
-                let unsent = outbox.item(of: name)
+                let unsent = newest[name]
                 var versions = [unsent].compactMap(\.self).map {
                     RecordVersion(
                         revision: nil, author: session.user, isVerified: true, time: $0.time, isDeletion: $0.isDeletion)

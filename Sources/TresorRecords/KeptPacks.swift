@@ -108,11 +108,9 @@ struct PackFiles: Sendable {
     func keep(_ packs: [UInt64: [UInt8]], for user: UserID) async throws(TresorError) {
         let parts = Dictionary(grouping: packs) { Self.part(of: $0.key) }.sorted { $0.key < $1.key }
         try await Cores.apart { () throws(TresorError) in
-            for (part, packs) in parts {
-                try home.exclusively { () throws(TresorError) in
-                    guard try client.archive.verifiedState(of: tresor)?.members[user] != nil else { throw .noAccess }
-                    try keep(packs, in: part)
-                }
+            try home.exclusively { () throws(TresorError) in
+                guard try client.archive.verifiedState(of: tresor)?.members[user] != nil else { throw .noAccess }
+                for (part, packs) in parts { try keep(packs, in: part) }
             }
         }
     }
@@ -149,8 +147,8 @@ final class PackReader {
     /// Reads what volumes have in place of packs.
     let volumes: VolumeReader
     private let files: PackFiles
-    /// Which piece of a part has the pack of an entry.
-    private var places: (part: UInt64, pieces: [UInt64: UInt64])?
+    /// Which piece of a part has the pack of an entry, and the next piece to look at; `nil` behind the last.
+    private var places: (part: UInt64, pieces: [UInt64: UInt64], next: UInt64?)?
     private var held: (part: UInt64, number: UInt64, piece: KeptPacks)?
     /// The parts of the log copy that were read, each by its first entry.
     private var log: [UInt64: [[UInt8]]] = [:]
@@ -170,13 +168,16 @@ final class PackReader {
     /// Returns the pack of an entry, as the home has it.
     func pack(of sequence: UInt64) throws(TresorError) -> [UInt8]? {
         let part = PackFiles.part(of: sequence)
-        if places?.part != part {
-            var pieces: [UInt64: UInt64] = [:]
-            try files.forEachPiece(of: part) { (number, piece) throws(TresorError) in
-                for sequence in piece.packs.keys { pieces[sequence] = number }
-                held = (part, number, piece)
+        if places?.part != part { places = (part, [:], 0) }
+        // Who asks for one pack reads no piece behind it.
+        while places?.pieces[sequence] == nil, let next = places?.next {
+            guard let piece = try files.piece(next, of: part) else {
+                places?.next = nil
+                break
             }
-            places = (part, pieces)
+            for sequence in piece.packs.keys { places?.pieces[sequence] = next }
+            held = (part, next, piece)
+            places?.next = next + 1
         }
         guard let number = places?.pieces[sequence] else { return nil }
         if held?.part != part || held?.number != number {

@@ -52,10 +52,16 @@ package struct Outbox: Hashable, Sendable {
         return sent?.items.first { $0.record == record }
     }
 
-    /// The records that have a change here, by rising name.
-    var records: [Name] {
-        Set(pending.joined().map(\.record)).union(sent?.items.map(\.record) ?? []).sorted()
+    /// The same of all records: who asks about many asks this.
+    var newest: [Name: Item] {
+        var newest: [Name: Item] = [:]
+        for item in sent?.items ?? [] { newest[item.record] = item }
+        for item in pending.joined() { newest[item.record] = item }
+        return newest
     }
+
+    /// The records that have a change here, by rising name.
+    var records: [Name] { newest.keys.sorted() }
 
     /// Makes the items of a set of changes (SPEC §19.7, `change` step 1). Each replaces what is shown now of its record, or
     /// what the unsent change replaces on top of which it is made.
@@ -72,10 +78,10 @@ package struct Outbox: Hashable, Sendable {
         ifShown expected: [Name: UInt64?], at time: UInt64
     ) throws(TresorError) -> [Item] {
         try check(expected, over: table)
-        let seen = seen ?? table
+        let (seen, newest) = (seen ?? table, self.newest)
         var items: [Item] = []
         for (name, content) in changes {
-            let unsent = item(of: name)
+            let unsent = newest[name]
             let named: UInt64? = expected[name] ?? nil
             let isThere = unsent.map { !$0.isDeletion } ?? (named != nil || seen.shown(of: name) != nil)
             guard content != .deleted || isThere else { throw .notFound }
@@ -91,8 +97,9 @@ package struct Outbox: Hashable, Sendable {
     ///
     /// - Throws: ``TresorError/busy``.
     func check(_ expected: [Name: UInt64?], over table: RecordTable) throws(TresorError) {
+        let newest = expected.isEmpty ? [:] : self.newest
         for (name, revision) in expected {
-            guard item(of: name) == nil, table.shown(of: name)?.revision == revision else { throw .busy }
+            guard newest[name] == nil, table.shown(of: name)?.revision == revision else { throw .busy }
         }
     }
 
@@ -127,7 +134,7 @@ package struct Outbox: Hashable, Sendable {
         var items: [Item] = []
         var (byteCount, contentCount) = (3, 0)
         for set in pending {
-            byteCount += set.reduce(0) { $0 + $1.bytes.count }
+            byteCount += set.reduce(0) { $0 + $1.byteCount }
             contentCount += set.count { $0.heldContent != nil }
             let fits =
                 byteCount <= Pack.maximumByteCount && items.count + set.count <= Int(UInt16.max)

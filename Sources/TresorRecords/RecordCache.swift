@@ -33,7 +33,8 @@ final class RecordCache: Sendable {
     func tell(_ view: RecordView) {
         let (names, revisions, listeners) = state.withLock { state in
             let told = state.told ?? RecordTable()
-            let names = view.table.records(unlike: told)
+            // To compare two tables takes long, and most commands wait for nothing.
+            let names = state.listeners.isEmpty ? [] : view.table.records(unlike: told)
             let revisions = names.flatMap { name in
                 Set(view.table.heads(of: name)).subtracting(told.heads(of: name)).map(\.revision)
             }

@@ -62,7 +62,7 @@ struct RecordSync: Sendable {
                 guard failures < Self.attemptCount else { throw .busy }
                 failures += 1
                 let sent: Outbox.Sent?
-                if let waiting = box.sent { sent = waiting } else { sent = try await freeze(&failing) }
+                if let waiting = box.sent { sent = waiting } else { sent = try await freeze(box, &failing) }
                 // Where it was sent just now and its place is free, the store lacks an attachment.
                 if let sent { try await send(sent, in: state, isAgain: sent == last, &failing) }
                 last = sent
@@ -163,12 +163,14 @@ struct RecordSync: Sendable {
 
     /// Seals pending changes for the end of the log, and keeps the commit durably before it is sent (step 5).
     ///
-    /// - Parameter failing: becomes the record whose content the home has lost or altered.
+    /// - Parameters:
+    ///   - box: the outbox, as it was read last.
+    ///   - failing: becomes the record whose content the home has lost or altered.
     /// - Returns: the commit; `nil` where another program was faster: it sent the changes, or saw more of the log.
-    private func freeze(_ failing: inout Name?) async throws(TresorError) -> Outbox.Sent? {
+    private func freeze(_ box: Outbox, _ failing: inout Name?) async throws(TresorError) -> Outbox.Sent? {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        try await AttachmentSealing(outbox: outbox).seal(in: state, with: keys, failing: &failing)
+        try await AttachmentSealing(outbox: outbox).seal(box, in: state, with: keys, failing: &failing)
         let (identity, time) = (session.identity, client.clock())
         return try await outbox.change { (outbox) throws(TresorError) in
             if let sent = outbox.sent { return sent }

@@ -21,8 +21,8 @@ struct RecordView: Sendable {
     let epochs: Set<UInt64>
     /// Whether an index stands for some packs (SPEC §8.5). Nobody has looked whether the home has these.
     let isIndexed: Bool
-    /// The number of packs that were looked at and that no index stands for.
-    private var lookedAtCount = 0
+    /// The packs that were looked at and that no index stands for: their number, and that of their bytes.
+    private var lookedAt = (count: 0, byteCount: UInt64(0))
     /// The commits that are missing although the home had their packs.
     private(set) var unread: Set<UInt64> = []
     /// All checkpoints that are not void, in order.
@@ -66,12 +66,16 @@ struct RecordView: Sendable {
             for checkpoint in readable { volumeKeys[checkpoint.body.epoch] = await Self.keys(of: checkpoint, session) }
         }
         let view = try await Cores.apart { [volumeKeys, readable] () throws(TresorError) -> RecordView? in
-            let packs = PackReader(client: session.client, tresor: state.tresor)
-            func open(_ entry: Entry) -> PackOutcome {
+            let (client, tresor) = (session.client, state.tresor)
+            let packs = PackReader(client: client, tresor: tresor)
+            let opener = PackOpener(late + entries, reader: { PackReader(client: client, tresor: tresor) }) {
+                (entry, packs) in
                 PackOutcome.openPack(
                     try? packs.pack(of: entry.sequence), of: entry, history: member?.history, in: state,
                     with: { () throws(TresorError) in try keys.ofEpoch(of: entry) })
             }
+            func open(_ entry: Entry) -> PackOutcome { opener.outcome(of: entry) }
+            let files = packs.volumes.files
             var commits = known?.commits ?? [:]
             for entry in entries { commits[entry.sequence] = entry }
             func read(by checkpoint: Checkpoint?) -> (table: RecordTable, volumes: VolumeIndex?) {
@@ -82,7 +86,7 @@ struct RecordView: Sendable {
                         throw .noAccess
                     }
                     let kept = try checkpoint.kept(with: keys, commits: commits) { (place) throws(TresorError) in
-                        try packs.volumes.files.volume(place, of: checkpoint)
+                        try files.volume(place, of: checkpoint)
                     }
                     volumes = VolumeIndex(checkpoint, kept)
                     return Array(kept.joined())
@@ -116,7 +120,10 @@ struct RecordView: Sendable {
                 isIndexed: known?.isIndexed ?? false, checkpoints: checkpoints, volumes: volumes,
                 isOwn: volumes?.checkpoint.isOwn(of: session) ?? false,
                 isComparable: known?.isComparable ?? (readable.count > 1))
-            view.lookedAtCount = (known?.lookedAtCount ?? 0) + late.count + entries.count
+            view.lookedAt = known?.lookedAt ?? (count: 0, byteCount: 0)
+            view.lookedAt.count += late.count + entries.count
+            // A log may name any sizes.
+            view.lookedAt.byteCount &+= Blob.byteCount(of: (late + entries).compactMap { (try? $0.body)?.blobs.first })
             view.unread = try view.kept(packs)
             view.hadVolumes = try view.hasVolumes(packs.volumes.files)
             view.isRefuted = known?.isRefuted ?? false
@@ -240,21 +247,26 @@ struct RecordView: Sendable {
             state: state, member: member, table: table, keyRing: keyRing, commits: commits, end: end,
             epochs: epochs, isIndexed: false, checkpoints: checkpoints, volumes: volumes, isOwn: isOwn,
             isComparable: isComparable)
-        view.lookedAtCount = lookedAtCount
+        view.lookedAt = lookedAt
         return view
     }
 
     /// Whether an index of this view would save the next program many packs (SPEC §8.5).
     ///
-    /// - Parameter least: the number of packs that are many. A long log has a large index: there, more are.
+    /// - Parameter least: the number of packs that are many. Fewer are, if they have many bytes together. A long log has a
+    ///   large index: there, more are.
     func isWorthAnIndex(from least: Int) -> Bool {
-        isWholeByPacks && lookedAtCount >= least && UInt64(lookedAtCount) >= end / 16
+        let isMuch = lookedAt.count >= least || lookedAt.byteCount >= Self.leastIndexedByteCount
+        return isWholeByPacks && isMuch && UInt64(lookedAt.count) >= end / 16
     }
+
+    /// The number of bytes from which on packs are many: 1 MiB.
+    private static let leastIndexedByteCount: UInt64 = 1 << 20
 
     /// The view, once an index of it was kept.
     func indexed() -> RecordView {
         var view = self
-        view.lookedAtCount = 0
+        view.lookedAt = (count: 0, byteCount: 0)
         return view
     }
 

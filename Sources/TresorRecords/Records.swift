@@ -276,11 +276,13 @@ extension Records {
         return try await read(view) { (view, packs) throws(TresorError) in
             var authors = AuthorChecks(session.client, acceptingUnverified: false)
             var summaries: [RecordSummary] = []
-            for name in Set(view.table.names).union(outbox.records).sorted()
+            let newest = outbox.newest
+            let known = view.table.names
+            for name in newest.isEmpty ? known : Set(known).union(newest.keys).sorted()
             where name.bytes.starts(with: start) && !name.isReserved {
                 let isDeleted: Bool
                 let summary: RecordSummary?
-                if let item = outbox.item(of: name) {
+                if let item = newest[name] {
                     isDeleted = item.isDeletion
                     summary = RecordSummary(unsent: item, in: outbox, by: session.user)
                 } else {

@@ -136,7 +136,7 @@ struct Checkpoint: Sendable {
         try Volume.openVolume(bytes, at: place, of: entry, in: state, with: keys)
     }
 
-    /// Opens all volumes, and checks what they hold by the log alone.
+    /// Opens all volumes, on all cores, and checks what they hold by the log alone.
     ///
     /// - Parameters:
     ///   - keys: those of the checkpoint's epoch, checked against the log.
@@ -145,10 +145,14 @@ struct Checkpoint: Sendable {
     /// - Returns: what each volume keeps.
     /// - Throws: the errors of ``volume(_:_:with:)`` and of `read`; ``TresorError/altered``.
     func kept(
-        with keys: EpochKeys, commits: [UInt64: Entry], _ read: (Int) throws(TresorError) -> [UInt8]?
+        with keys: EpochKeys, commits: [UInt64: Entry],
+        _ read: @Sendable (Int) throws(TresorError) -> [UInt8]?
     ) throws(TresorError) -> [[Kept]] {
-        var kept: [[Kept]] = []
-        for place in body.volumes.indices { kept.append(try volume(place, try read(place), with: keys).kept) }
+        let kept = try Cores.map(body.volumes.count, grain: 1) { (range) throws(TresorError) in
+            var kept: [[Kept]] = []
+            for place in range { kept.append(try volume(place, try read(place), with: keys).kept) }
+            return kept
+        }
         // The kept items of a commit stand together, and it is judged once.
         var last: (sequence: UInt64, count: Int?) = (0, nil)
         try RecordTable.checkVolumes(Array(kept.joined()), upto: body.upto) { sequence in

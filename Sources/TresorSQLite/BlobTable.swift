@@ -74,9 +74,7 @@ struct BlobTable {
     }
 
     func delete(_ hashes: [Hash256]) throws {
-        for hash in hashes {
-            try database.execute(
-                sql: "DELETE FROM blobs WHERE tresor = ? AND hash = ?", arguments: [tresor.digest.data, hash.data])
-        }
+        let statement = try database.makeStatement(sql: "DELETE FROM blobs WHERE tresor = ? AND hash = ?")
+        for hash in hashes { try statement.execute(arguments: [tresor.digest.data, hash.data]) }
     }
 }

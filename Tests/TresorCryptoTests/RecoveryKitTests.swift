@@ -31,6 +31,24 @@ import Testing
         #expect(taken == [right & 0xff])
     }
 
+    @Test func aKitIsNotLookedForBehindAnotherBeginning() throws {
+        let kit = try RecoveryKit()
+        let typed = try kit.words()
+        let plain = typed.span.publicBytes
+        let words = plain.split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) }
+        let numbered = words.enumerated().map { "\($0 + 1). \($1.uppercased())" }
+        for text in [
+            words.joined(separator: " "), "\u{feff}" + words.joined(separator: "\u{2003}\r\n"),
+            "\n\n" + numbered.joined(separator: "\u{a0}\t"),
+        ] {
+            let bytes = Array(text.utf8)
+            for count in 0...bytes.count { #expect(RecoveryKit.mayBegin(with: bytes.prefix(count)), "\(count)") }
+        }
+        for text in ["{\"dose\":1}  ", "The first line of a note", "abandonabandon", "abandon 123 zoo"] {
+            #expect(!RecoveryKit.mayBegin(with: Array(text.utf8)[...]), "\(text)")
+        }
+    }
+
     /// One letter or one swap away; else the first four letters, which no two words share; else nothing.
     @Test(arguments: [
         ("becone", "become"), ("BECONE", "become"), ("ecome", "become, come"), ("becomee", "become"),

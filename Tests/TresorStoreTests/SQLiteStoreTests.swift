@@ -125,6 +125,20 @@ import TresorCrypto
         }
     }
 
+    /// However much was written, and whoever else had it open.
+    @Test func whoClosesAStoreLastLeavesItsFileAlone() async throws {
+        do {
+            let store = try await SQLiteStore.open(at: path, creating: true)
+            let other = try await SQLiteStore.open(at: path, creating: false)
+            for number: UInt8 in 1...40 {
+                try await store.putBlob(0, random(60_000), of: digest(number), in: tresor(1))
+            }
+            #expect(try await other.blob(digest(1), part: 0, in: tresor(1)) != nil)
+            #expect(try bytes(at: path + "-wal").count > 1_000_000)
+        }
+        #expect(try scratch.names == ["store.db"])
+    }
+
     @Test func openingWritesNothing() async throws {
         do { _ = try await SQLiteStore.open(at: path, creating: true) }
         let before = try bytes(at: path)

@@ -82,12 +82,14 @@ struct PutCommand: InputsCommand {
         let (count, unchanged) = (Self.count(made.count), outcome.unchanged.count)
         outcome.replaced = try await replaced(by: made, seen, records)
         let words = try words(summary, session, reach.workplace)
-        let (output, unsent) = (reach.workplace.output, try await records.unsent())
+        let output = reach.workplace.output
+        // A change that was made just now is unsent.
+        let isUnsent = try await made.isEmpty ? !records.unsent().isEmpty : true
         if unchanged > 0 { output.say("\(Self.count(unchanged)) unchanged in \(title)") }
         if later {
             if !made.isEmpty { output.say("\(count) for \(title) in your home, not sent yet") }
             tellReplaced(outcome, words, output)
-        } else if !made.isEmpty || !unsent.isEmpty {
+        } else if isUnsent {
             let sent: SyncReport
             do {
                 if let absence = reach.absence { throw stays(absence, title) }
@@ -218,7 +220,9 @@ struct PutCommand: InputsCommand {
         by made: [RecordChange], _ seen: SeenRecords, _ records: Records
     ) async throws -> [(place: Int, versions: [RecordVersion])] {
         let (home, names) = (HomeRecords(of: records), made.map(\.name))
-        let (all, beside) = (try await home.ofOthers(names, in: seen), try await home.versions(of: names))
+        let all = try await home.ofOthers(names, in: seen)
+        guard all.contains(where: { !$0.isEmpty }) else { return [] }
+        let beside = try await home.versions(of: names)
         return zip(all, beside).enumerated().compactMap { place, versions in
             let stay = Set(versions.1.map(\.revision))
             let gone = versions.0.filter { !stay.contains($0.revision) }

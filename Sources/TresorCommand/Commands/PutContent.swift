@@ -52,9 +52,9 @@ struct PutContent {
     static func read(
         _ paths: [String], _ command: PutCommand, _ workplace: CommandContext
     ) throws -> [PutContent] {
+        try workplace.invocation.refuseSealing(paths.filter { $0 != "-" })
         var (contents, sizes, byteCount): ([PutContent], [UInt64], Int) = ([], [], 0)
         for path in paths.isEmpty ? [nil] : paths.map({ Optional($0) }) {
-            if let path, path != "-" { try workplace.invocation.refuseSealing(path) }
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
             let start = try input.start(smallByteCount + 1)
             try input.refuseNothing(start, allowed: command.allowEmpty)

@@ -67,51 +67,62 @@ struct Invocation: Sendable {
             })
     }
 
-    /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.
-    func refuseStore(_ path: String) throws(CommandFailure) {
-        guard places.isStore(path) else { return }
-        throw CommandFailure(
-            .usage, "\(DisplayText.quoted(path)) is the store in use, and cannot be an INPUT", file: path)
+    /// The files of the home, the store and the password, as they are now.
+    private var ownFiles: OwnFiles {
+        OwnFiles(places, passwords: [options.passwordFile, environment.passwordFile].compactMap(\.self))
     }
 
     /// Refuses outputs that would replace what cannot be made again: files of this home, the store, a recovery kit.
     func refuseOwnFiles(_ plan: OutputPlan) throws(CommandFailure) {
+        let own = ownFiles
         for step in plan.steps {
-            if let path = step.input { try refuseStore(path) }
+            if let path = step.input { try refuseStore(path, own) }
             guard case .file(let path) = step.target else { continue }
-            try refuseReplacing(path)
+            try refuseReplacing(path, own)
         }
     }
 
     /// Refuses one such output, and a card or an identity in another place.
-    func refuseReplacing(_ path: String) throws(CommandFailure) {
-        try refuseOwnFile(path)
-        guard let kind = ProtectedFile(at: path) else { return }
-        throw CommandFailure(
-            .usage, "\(DisplayText.quoted(path)) is \(kind.rawValue), and is not replaced", file: path)
-    }
+    func refuseReplacing(_ path: String) throws(CommandFailure) { try refuseReplacing(path, ownFiles) }
 
-    func refuseOwnFile(_ path: String) throws(CommandFailure) {
-        guard let reason = reasonToKeep(path) else { return }
+    private func refuseReplacing(_ path: String, _ own: OwnFiles) throws(CommandFailure) {
+        let kind = own.contains(path) ? nil : ProtectedFile(at: path)
+        guard let reason = reasonToKeep(path, kind, own) ?? kind.map({ "is \($0.rawValue)" }) else { return }
         throw CommandFailure(.usage, "\(DisplayText.quoted(path)) \(reason), and is not replaced", file: path)
     }
 
-    /// Refuses an INPUT that others should not have, although they may read the tresor.
-    func refuseSealing(_ path: String) throws(CommandFailure) {
-        try refuseStore(path)
-        let reason = ProtectedFile(at: path) == .identity ? "is an identity" : reasonToKeep(path)
-        guard let reason else { return }
-        throw CommandFailure(.usage, "\(DisplayText.quoted(path)) \(reason), and is not sealed", file: path)
+    /// Refuses one such output, which may replace a card.
+    func refuseOwnFile(_ path: String) throws(CommandFailure) {
+        let own = ownFiles
+        let kind = own.contains(path) ? nil : ProtectedFile(at: path)
+        guard let reason = reasonToKeep(path, kind, own) else { return }
+        throw CommandFailure(.usage, "\(DisplayText.quoted(path)) \(reason), and is not replaced", file: path)
+    }
+
+    /// Refuses INPUTs that others should not have, although they may read the tresor.
+    func refuseSealing(_ paths: [String]) throws(CommandFailure) {
+        let own = ownFiles
+        for path in paths {
+            try refuseStore(path, own)
+            let kind = ProtectedFile(at: path)
+            guard let reason = kind == .identity ? "is an identity" : reasonToKeep(path, kind, own) else { continue }
+            throw CommandFailure(.usage, "\(DisplayText.quoted(path)) \(reason), and is not sealed", file: path)
+        }
+    }
+
+    /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.
+    func refuseStore(_ path: String) throws(CommandFailure) { try refuseStore(path, ownFiles) }
+
+    private func refuseStore(_ path: String, _ own: OwnFiles) throws(CommandFailure) {
+        guard own.isStore(path) else { return }
+        throw CommandFailure(
+            .usage, "\(DisplayText.quoted(path)) is the store in use, and cannot be an INPUT", file: path)
     }
 
     /// The reason to keep a file that nobody can make again; `nil` for any other.
-    private func reasonToKeep(_ path: String) -> String? {
-        if places.isOwn(path) { return "belongs to the home or is the store" }
-        if SecretFile.isKit(path) { return "is a recovery kit" }
-        let passwords = [options.passwordFile, environment.passwordFile].compactMap(\.self)
-        guard let file = FileIdentity(path: path), passwords.contains(where: { FileIdentity(path: $0) == file }) else {
-            return nil
-        }
-        return "holds the password"
+    private func reasonToKeep(_ path: String, _ kind: ProtectedFile?, _ own: OwnFiles) -> String? {
+        if own.contains(path) { return "belongs to the home or is the store" }
+        if kind == .kit { return "is \(ProtectedFile.kit.rawValue)" }
+        return own.isPassword(path) ? "holds the password" : nil
     }
 }

@@ -22,7 +22,26 @@ final class StandardInput: Sendable {
         var isOpened = false
     }
 
-    private let uses = Mutex<[Use]>([])
+    /// The uses so far: those of standard input, and those of each stream, which may be thousands.
+    private struct Uses {
+        private var standard: Use?
+        private var byStream: [FileIdentity: [Use]] = [:]
+
+        /// Notes a use.
+        ///
+        /// - Returns: an earlier one of the same stream, unless both open the same file.
+        mutating func take(_ use: Use) -> Use? {
+            var earlier = use.isStandard ? standard : nil
+            if let stream = use.stream {
+                earlier = earlier ?? byStream[stream]?.first { !($0.isOpened && use.isOpened) }
+                byStream[stream, default: []].append(use)
+            }
+            if use.isStandard { standard = standard ?? use }
+            return earlier
+        }
+    }
+
+    private let uses = Mutex(Uses())
 
     /// Claims standard input.
     ///
@@ -58,13 +77,7 @@ final class StandardInput: Sendable {
 
     private func claim(_ use: Use) throws(CommandFailure) {
         let (user, isStandard) = (use.user, use.isStandard)
-        let earlier = uses.withLock { uses -> Use? in
-            defer { uses.append(use) }
-            return uses.first { other in
-                let isSame = other.stream != nil && other.stream == use.stream
-                return other.isStandard && isStandard || isSame && !(other.isOpened && use.isOpened)
-            }
-        }
+        let earlier = uses.withLock { $0.take(use) }
         guard let earlier, earlier.isStandard || earlier.user != user else { return }
         let name = earlier.isStandard || isStandard ? "standard input" : "one stream"
         let option = [earlier.user, user].contains(SecretInput.newPassword) ? "--new-password" : "--password"
@@ -254,8 +267,10 @@ final class InputFile: Sendable {
     /// The beginning: as much as is asked for, or all there is.
     func start(_ count: Int) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
+        // A small file takes little memory. A size may be wrong.
+        let most = max(1 << 12, min(1 << 16, (begun.map { Int($0.st_size) } ?? 1 << 16) &+ 1))
         while bytes.count < count {
-            let part = try read(upTo: min(1 << 16, count - bytes.count))
+            let part = try read(upTo: min(most, count - bytes.count))
             if part.isEmpty { break }
             bytes += part
         }

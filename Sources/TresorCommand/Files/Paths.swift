@@ -175,31 +175,6 @@ struct Paths: Sendable, Equatable {
     ]
     static let objectDirectories = ["logs", "evidence", "records"]
 
-    /// Whether a path is a file of a home or a store, under any name, and whether or not it exists yet.
-    func isOwn(_ path: String) -> Bool {
-        let names = Self.objectNames + ["store", "lock", "slots.lock"]
-        let parts = AtomicFile.split(path)
-        let above = AtomicFile.split(parts.directory)
-        if IdentityBackup.isName(above.name), FileIdentity(path: above.directory) == FileIdentity(path: data) {
-            return true
-        }
-        if let directory = FileIdentity(path: parts.directory) {
-            let isNamed = names.contains(parts.name) || IdentityBackup.isName(parts.name)
-            if isNamed, FileIdentity(path: data) == directory { return true }
-            let kept = [state] + Self.objectDirectories.map { Self.join(data, $0) }
-            if kept.contains(where: { FileIdentity(path: $0) == directory }) { return true }
-        }
-        guard let file = FileIdentity(path: path) else { return false }
-        return isStore(path) || names.contains { FileIdentity(path: Self.join(data, $0)) == file }
-    }
-
-    /// Whether a path leads to the store or one of the files beside it.
-    func isStore(_ path: String) -> Bool {
-        guard let file = FileIdentity(path: path) else { return false }
-        let store = (try? store()) ?? defaultStore
-        return ["", "-wal", "-shm"].contains { FileIdentity(path: store + $0) == file }
-    }
-
     /// By the byte, as the system sees it: to Swift a slash and a combining mark are one other character.
     private static func isAbsolute(_ path: String) -> Bool { path.utf8.first == UInt8(ascii: "/") }
 

@@ -40,16 +40,6 @@ final class SecretFile {
         return bytes.publicBytes
     }
 
-    /// Whether a file holds the words of a recovery kit.
-    static func isKit(_ path: String) -> Bool {
-        // To open a pipe would wake the program that writes to it.
-        guard FileIdentity.isFile(path: path), let file = try? FileDescriptor(path, O_RDONLY | O_NOCTTY | O_NONBLOCK),
-            FileIdentity.isFile(descriptor: file.number),
-            let content = try? SecretInput.readAll(file.number, limit: RecoveryKit.maximumByteCount, what: "")
-        else { return false }
-        return (try? RecoveryKit(typed: content)) != nil
-    }
-
     private func check(otherwise hints: [String]) throws(CommandFailure) {
         let name = DisplayText.quoted(path)
         let status: stat

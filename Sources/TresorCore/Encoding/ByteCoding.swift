@@ -77,6 +77,13 @@ package struct ByteDecoder {
         return Array(bytes[offset..<(offset + count)])
     }
 
+    /// Reads over `count` bytes, and returns their places.
+    @discardableResult mutating func skip(_ count: Int) throws(TresorError) -> Range<Int> {
+        guard count >= 0, count <= remaining else { throw .altered }
+        defer { offset += count }
+        return offset..<(offset + count)
+    }
+
     /// A big-endian integer.
     package mutating func integer<Value: FixedWidthInteger & UnsignedInteger>(
         _ type: Value.Type = Value.self
@@ -91,8 +98,7 @@ package struct ByteDecoder {
 
     /// 32 bytes.
     package mutating func digest() throws(TresorError) -> Hash256 {
-        guard let digest = Hash256(try raw(Hash256.byteCount)) else { throw .altered }
-        return digest
+        Hash256(try integer(), try integer(), try integer(), try integer())
     }
 
     /// `opaque<bounds>` after a `u8`.

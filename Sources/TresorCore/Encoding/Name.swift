@@ -41,6 +41,12 @@ public struct Name: Hashable, Comparable, Sendable {
     /// - Throws: ``TresorError/usage(_:)`` for a name that is too long, or contains a control character, a code point
     ///   of the fixed list, or one that no known Unicode version assigns.
     public init(text: String) throws(TresorError) {
+        let plain = Array(text.utf8)
+        // Printable ASCII is composed and assigned. A commit may have thousands of names.
+        guard !Self.isPlain(plain) else {
+            self.bytes = plain
+            return
+        }
         let composed = text._nfc.reduce(into: String.UnicodeScalarView()) { $0.append($1) }
         let bytes = Array(String(composed).utf8)
         guard bytes.count <= Self.maximumByteCount else { throw .usage(.nameTooLong) }
@@ -72,15 +78,26 @@ public struct Name: Hashable, Comparable, Sendable {
         guard !isReserved else { throw .usage(.nameCharacters) }
     }
 
+    /// All bytes at once: large tables are looked up by name.
+    public func hash(into hasher: inout Hasher) {
+        unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        hasher.combine(UInt8(0))
+    }
+
     /// Byte order.
     public static func < (left: Name, right: Name) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
 
     /// The rule for readers, independent of any version of Unicode.
     private static func isAcceptable(_ bytes: [UInt8]) -> Bool {
         guard bytes.count <= maximumByteCount else { return false }
-        if bytes.allSatisfy({ (0x20...0x7e).contains($0) }) { return true }
+        if isPlain(bytes) { return true }
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
         return text.unicodeScalars.allSatisfy { !isRefused($0.value) }
+    }
+
+    /// Whether a name is short enough and has printable ASCII alone.
+    private static func isPlain(_ bytes: [UInt8]) -> Bool {
+        bytes.count <= maximumByteCount && bytes.allSatisfy { (0x20...0x7e).contains($0) }
     }
 
     /// The additional rule for writers, by the Unicode version known here.

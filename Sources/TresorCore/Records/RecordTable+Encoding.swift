@@ -8,13 +8,13 @@ extension RecordTable {
     /// Encodes the versions that no later one replaces, and the void commits.
     package func encode(into encoder: inout ByteEncoder) {
         encoder.list(void) { $0.integer($1) }
-        encoder.list(versions) { encoder, row in
+        encoder.list(all.sorted { $0.key < $1.key }) { encoder, row in
             encoder.vector16(row.key.bytes)
             encoder.list(row.value.heads) { $1.encode(into: &$0) }
         }
     }
 
-    /// Reads a table.
+    /// Reads a table, which are the last bytes.
     ///
     /// - Parameter last: the entry up to which it stands for all commits.
     /// - Throws: ``TresorError/altered``.
@@ -23,29 +23,29 @@ extension RecordTable {
             try decoder.integer(UInt64.self)
         }
         let count = Int(try decoder.integer(UInt32.self))
-        var versions: [Name: Versions] = [:]
-        versions.reserveCapacity(min(count, decoder.remaining / Head.leastByteCount))
-        // Many records have one type, which is held once.
-        var type = Name.empty
-        for _ in 0..<count {
-            let record = try Name(try decoder.vector16(1...Name.maximumByteCount))
-            let heads = try decoder.list(of: 0, byteCount: Head.leastByteCount) { (decoder) throws(TresorError) in
-                let head = try Head(from: &decoder, sharing: type)
-                type = head.type
-                return head
-            }
-            guard let newest = heads.last?.revision, newest <= last,
-                zip(heads, heads.dropFirst()).allSatisfy({ $0.revision < $1.revision }),
-                versions.updateValue(Versions(heads: heads), forKey: record) == nil
-            else { throw .altered }
+        let rows = try IndexedRows(try decoder.raw(decoder.remaining), count: count, upto: last)
+        self.init(rows, void: void, upto: last)
+    }
+}
+
+extension RecordTable.Versions {
+    /// Reads one row.
+    ///
+    /// - Parameter type: a content type that is probably the same.
+    static func row(
+        from decoder: inout ByteDecoder, sharing type: Name = .empty
+    ) throws(TresorError) -> (record: Name, versions: RecordTable.Versions) {
+        let record = try Name(try decoder.vector16(1...Name.maximumByteCount))
+        let heads = try decoder.list(of: 0, byteCount: RecordTable.Head.leastByteCount) {
+            (decoder) throws(TresorError) in try RecordTable.Head(from: &decoder, sharing: type)
         }
-        self.init(versions, void: void, upto: last)
+        return (record, RecordTable.Versions(heads: heads))
     }
 }
 
 extension RecordTable.Head {
     /// The size of the smallest head in bytes.
-    fileprivate static let leastByteCount = 8 + 8 + 4 + 1
+    static let leastByteCount = 8 + 8 + 4 + 1
 
     fileprivate func encode(into encoder: inout ByteEncoder) {
         encoder.integer(revision)

@@ -70,7 +70,10 @@ package struct RecordTable: Sendable {
         }
     }
 
-    private(set) var versions: [Name: Versions] = [:]
+    /// What was taken; of an index, what was changed since.
+    private var versions: [Name: Versions] = [:]
+    /// What an index says of all other records.
+    private var rows: IndexedRows?
     /// The commits whose packs are missing, each with its error.
     package private(set) var missing: [UInt64: TresorError] = [:]
     /// The commits that are void, by rising number.
@@ -86,8 +89,8 @@ package struct RecordTable: Sendable {
     package init() {}
 
     /// Begins with what an index says, in place of all commits up to an entry. Nothing of them is missing.
-    init(_ versions: [Name: Versions], void: [UInt64], upto last: UInt64) {
-        self.versions = versions
+    init(_ rows: IndexedRows, void: [UInt64], upto last: UInt64) {
+        self.rows = rows
         self.void = void
         taken = last
     }
@@ -116,6 +119,7 @@ package struct RecordTable: Sendable {
 
     private mutating func take(_ item: Item, at sequence: UInt64, isVouched: Bool) {
         let head = Head(item, at: sequence, isVouched: isVouched)
+        if let rows, versions[item.record] == nil { versions[item.record] = rows.versions(of: item.record) }
         versions[item.record, default: Versions()].take(head, replacing: item.replaces)
     }
 
@@ -128,11 +132,14 @@ package struct RecordTable: Sendable {
     }
 
     /// All names that have a version, also those of deleted records, by rising bytes.
-    package var names: [Name] { versions.filter { !$0.value.heads.isEmpty }.keys.sorted() }
+    package var names: [Name] { all.filter { !$0.value.heads.isEmpty }.keys.sorted() }
+
+    /// The versions of all records.
+    var all: [Name: Versions] { rows.map { $0.all.merging(versions) { $1 } } ?? versions }
 
     /// Runs for the versions of all records that no later one replaces, in any order.
     package func forEachHead(_ body: (Name, Head) -> Void) {
-        for (record, versions) in versions { for head in versions.heads { body(record, head) } }
+        for (record, versions) in all { for head in versions.heads { body(record, head) } }
     }
 
     /// The commits by which the table is read: those of all heads, and those whose packs are missing.
@@ -143,15 +150,18 @@ package struct RecordTable: Sendable {
     }
 
     /// The versions of a record that no later one replaces, by rising revision.
-    package func heads(of record: Name) -> [Head] { versions[record]?.heads ?? [] }
+    package func heads(of record: Name) -> [Head] {
+        (versions[record] ?? rows?.versions(of: record))?.heads ?? []
+    }
 
     /// The records whose heads are not those of another table, by rising bytes.
     package func records(unlike other: RecordTable) -> [Name] {
+        let (mine, theirs) = (all, other.all)
         // A volume that takes the place of packs changes no version.
-        let changed = versions.keys.filter { name in
-            !heads(of: name).elementsEqual(other.heads(of: name)) { $0.revision == $1.revision }
-        }
-        let gone = other.versions.filter { versions[$0.key] == nil && !$0.value.heads.isEmpty }.keys
+        let changed = mine.filter { name, versions in
+            !versions.heads.elementsEqual(theirs[name]?.heads ?? []) { $0.revision == $1.revision }
+        }.map(\.key)
+        let gone = theirs.filter { mine[$0.key] == nil && !$0.value.heads.isEmpty }.keys
         return (changed + gone).sorted()
     }
 

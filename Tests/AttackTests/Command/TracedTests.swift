@@ -81,6 +81,21 @@ import Testing
         #expect(counts.last == [1, 1, 1], "identity, heads, snapshot: \(counts)")
     }
 
+    /// What is the home's own is looked at once, and few INPUTs begin as a recovery kit does.
+    @Test func anInputOfManyTakesFewCalls() throws {
+        try stage.expect(as: "anna", ["create", "plans"])
+        var counts: [Int] = []
+        for count in [1, 101] {
+            let names = (1...count).map { "plan-\($0)-of-\(count).json" }
+            for name in names { try stage.write(Array("{\"plan\": \"\(name)\"}".utf8), to: name, mode: 0o600) }
+            let calls = try trace(
+                as: "anna", ["put", "-t", "plans"] + names, ["-e", "trace=%file,read,close,mlock,mprotect,fsync"])
+            counts.append(calls.calls.count)
+        }
+        // It was about sixty.
+        #expect(counts[1] - counts[0] < 100 * 24, "\(counts)")
+    }
+
     @Test func A113_onlyThePasswordCommandIsRun() throws {
         let calls = try trace(
             as: "anna", ["create", "plans"], ["-e", "trace=execve,execveat"],

@@ -54,6 +54,16 @@ import TresorTesting
         #expect(try reader.pack(of: 8) == nil)
     }
 
+    @Test func whoWantsOnePackReadsNoPieceBehindIt() async throws {
+        for sequence: UInt64 in 1...6 { try await files.keep([sequence: pack(sequence)], for: anna.user) }
+        let counting = CountingHome(home: home)
+        let reader = PackReader(client: world.client(counting), tresor: tresor)
+        for (sequence, count) in [(1, 1), (2, 1), (3, 2), (9, 4), (8, 4)] as [(UInt64, Int)] {
+            #expect(try reader.pack(of: sequence) == (sequence <= 6 ? pack(sequence) : nil))
+            #expect(counting.tally.counts["home records"] == count)
+        }
+    }
+
     @Test func anotherPackOfAnEntryTakesThePlaceOfTheFirst() async throws {
         for sequence: UInt64 in 1...4 { try await files.keep([sequence: pack(sequence)], for: anna.user) }
         try await files.keep([2: [7], 5: pack(5)], for: anna.user)
@@ -86,6 +96,14 @@ import TresorTesting
     /// The number of pieces in the home, of whatever part.
     private var keptCount: Int {
         home.contents.keys.count { if case .records = $0.kind { true } else { false } }
+    }
+
+    @Test func whatAnAnswerHasIsKeptAtOnce() async throws {
+        let counting = CountingHome(home: home)
+        let packs = (UInt64(0)...2).reduce(into: [UInt64: [UInt8]]()) { $0[$1 * LogArchive.packPartCount + 1] = [7] }
+        try await PackFiles(world.client(counting), tresor).keep(packs, for: anna.user)
+        #expect(keptCount == 3)
+        #expect(counting.tally.counts["home locks"] == 1)
     }
 
     @Test func everyPieceIsDeletedUpToAnEntry() async throws {

@@ -254,6 +254,18 @@ import TresorTesting
         #expect(home.tally.counts["home records"] == nil)
     }
 
+    /// A large commit lies in the outbox, and each reading opens all of it.
+    @Test func theOutboxIsReadAFewTimesForACommit() async throws {
+        let scene = try await Scene()
+        let home = CountingHome(home: scene.home)
+        let records = scene.open(home)
+        try await records.change((0..<100).map { .put("event/\($0)", "x".utf8) })
+        home.tally.reset()
+        _ = try await records.sync()
+        // To settle, to see what is unsent, and to freeze it; to settle, twice, and to see what is left; to clean.
+        #expect(home.tally.counts["home outbox"] == 7)
+    }
+
     @Test func anUnsentChangeStandsBesideWhatItDoesNotReplace() async throws {
         let scene = try await Scene()
         let (his, other) = (scene.open(scene.home), scene.open(scene.home.copy()))

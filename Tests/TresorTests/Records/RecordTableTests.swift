@@ -39,6 +39,44 @@ import TresorCrypto
         #expect(seeds.count < 100 || conflicts > seeds.count / 4)
     }
 
+    /// An index has its rows by rising name, and all of them are checked before one is looked up.
+    @Test func theRowsOfAnIndexAreInOrder() throws {
+        func rows(_ names: [String], at revision: UInt64 = 4) throws -> [UInt8] {
+            var encoder = ByteEncoder()
+            for name in names {
+                var table = RecordTable()
+                table.take(.items([try Item(name, "text of \(name)")]), at: revision)
+                var row = ByteEncoder()
+                table.encode(into: &row)
+                // Behind the number of void commits and that of rows.
+                encoder.raw(row.bytes.dropFirst(8))
+            }
+            return encoder.bytes
+        }
+        let names = ["a", "b/\u{e9}", "b/\u{4e2d}", "event/1", "event/12", "event/2"]
+        let whole = try rows(names)
+        let index = try IndexedRows(whole, count: names.count, upto: 4)
+        for name in names {
+            let record = try Name(typed: name)
+            #expect(index.versions(of: record)?.heads.map(\.revision) == [4])
+            #expect(index.all[record]?.heads == index.versions(of: record)?.heads)
+        }
+        for name in ["A", "b", "b/\u{ea}", "event/", "event/11", "z"] {
+            let record = try Name(typed: name)
+            #expect(index.versions(of: record)?.heads == nil)
+        }
+        for end in whole.indices {
+            #expect(error { _ = try IndexedRows(Array(whole[..<end]), count: names.count, upto: 4) } == .altered)
+        }
+        #expect(error { _ = try IndexedRows(whole, count: 5, upto: 4) } == .altered)
+        #expect(error { _ = try IndexedRows(whole, count: 6, upto: 3) } == .altered)
+        for wrong in [["a", "a"], ["b", "a"]] {
+            let bytes = try rows(wrong)
+            #expect(error { _ = try IndexedRows(bytes, count: 2, upto: 4) } == .altered)
+        }
+        #expect(try IndexedRows([], count: 0, upto: 0).all.isEmpty)
+    }
+
     private struct Commit {
         let sequence: UInt64
         let items: [Item]

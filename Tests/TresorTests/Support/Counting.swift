@@ -48,6 +48,7 @@ struct CountingHome: Home {
 
     func exclusively<Result>(_ body: () throws(TresorError) -> Result) throws(TresorError) -> Result {
         if HomePatience.isNone { tally.count("home locks at once") }
+        tally.count("home locks")
         return try home.exclusively(body)
     }
 
@@ -60,6 +61,7 @@ struct CountingHome: Home {
         case .records: "records"
         case .volume: "volume"
         case .evidence: "evidence"
+        case .outbox: "outbox"
         default: "\(object.kind)"
         }
     }

@@ -12,13 +12,15 @@ struct CommitWriter {
     /// All entries of the log, and the packs of the commits among them, by the numbers of their entries.
     private(set) var entries: [[UInt8]]
     private(set) var packs: [UInt64: [UInt8]] = [:]
-    private let session: Session
+    private let author: Identity
     private let keys: EpochKeys
     private var fold: Fold
 
+    /// Keeps no reference to the store, which is closed with its session.
+    ///
     /// - Parameter session: the founder of the tresor.
     init(_ session: Session, _ tresor: TresorID) async throws {
-        self.session = session
+        author = session.identity
         self.tresor = tresor
         let state = try await session.client.logs.state(of: tresor)
         keys = try await session.keyRing.keys(of: state.epoch, in: state)
@@ -37,7 +39,7 @@ struct CommitWriter {
     /// Appends a commit of these records to a store.
     mutating func commit(_ items: [Item], to store: any Store) async throws {
         let time = CommandHome.clock()
-        let (entry, pack) = try Self.sealed(items, at: try state, with: keys, by: session.identity, time: time)
+        let (entry, pack) = try Self.sealed(items, at: try state, with: keys, by: author, time: time)
         try fold.apply(entry)
         let blob = try Blob(of: pack)
         let change = LogChange(

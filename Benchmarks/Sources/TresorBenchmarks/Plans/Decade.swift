@@ -87,12 +87,11 @@ struct Decade {
             Figure(
                 work: "compact ten years of 50 events a day", time: time,
                 baseline: "decrypt and encrypt a file of \(byteCount >> 20) MiB",
-                baselineTime: Measure.median(times.file),
-                goal: .atMost(2)),
+                baselineTime: Measure.median(times.file)),
             Figure(
                 work: "compact ten years of 50 events a day", time: time,
                 baseline: "opening its \(Self.commitCount) packs in memory, on one core",
-                baselineTime: Measure.median(times.packs)),
+                baselineTime: Measure.median(times.packs), goal: .atMost(3)),
         ]
     }
 
