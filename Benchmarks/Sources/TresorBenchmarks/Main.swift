@@ -26,6 +26,7 @@ enum Main {
             ("plans", { try await Plans.figures(program, in: directory) }),
             ("logs", { try await Logs.figures() }),
             ("people", { try await People.figures(in: directory) }),
+            ("approvals", { try await Approvals.figures(in: directory) }),
             ("passwords", { try await Passwords.figures() }),
             ("before", { try await Before(program, in: directory)?.figures() ?? [] }),
         ]
@@ -48,7 +49,7 @@ enum Main {
     private static func usage() -> Never {
         print(
             "usage: Benchmarks/run [--processor-time] "
-                + "[records|many|files|commands|tresors|plans|logs|people|passwords|before]…")
+                + "[records|many|files|commands|tresors|plans|logs|people|approvals|passwords|before]…")
         exit(64)
     }
 }
