@@ -8,15 +8,17 @@
     /// `scripts/demo --service`: what it prints is what README shows, and it leaves nothing behind.
     @Suite(.serialized, .enabled(if: DemonstrationRun.isPossible, "PostgreSQL is not installed"))
     struct DemonstrationTests {
-        @Test func theSessionOfTwoMachinesIsTheOneThatRuns() async throws {
+        @Test func theSessionsOfReadmeAreThoseThatRun() async throws {
             let run = try DemonstrationRun()
             #expect(await run.end() == 0, "\(run.output)")
-            var lines = run.output.split(separator: "\n").map(DemonstrationRun.general)[...]
-            let steps = try ReadmeSession(section: "Two machines").steps
-            #expect(steps.count == 10)
-            for line in steps.flatMap({ ["\($0.person)$ \($0.command)"] + $0.output }) {
-                let place = lines.firstIndex { $0.hasPrefix(DemonstrationRun.general(line)) }
-                lines = lines[(try #require(place, "\(line)") + 1)...]
+            for (section, count) in [("Two machines", 10), ("Approval", 13)] {
+                var lines = run.output.split(separator: "\n").map(DemonstrationRun.general)[...]
+                let steps = try ReadmeSession(section: section).steps
+                #expect(steps.count == count)
+                for line in steps.flatMap({ ["\($0.person)$ \($0.command)"] + $0.output }) {
+                    let place = lines.firstIndex { $0.hasPrefix(DemonstrationRun.general(line)) }
+                    lines = lines[(try #require(place, "\(line)") + 1)...]
+                }
             }
             #expect(run.output.contains("the doctor's copy is the same, byte for byte"))
             #expect(run.leftovers == [])
@@ -133,10 +135,13 @@
             return files + processes
         }
 
-        /// A line without what differs from run to run: safety numbers, and the address and certificate of the service.
+        /// A line without what differs from run to run: safety numbers, ids, dates, columns as wide as their longest
+        /// cell, and the address and certificate of the service.
         static func general(_ line: some StringProtocol) -> String {
             String(line).replacing(/[0-9]{5}( [0-9]{5}){5}/, with: "NUMBER")
                 .replacing(/https:\/\/[0-9a-z.]+:8443/, with: "SERVICE")
+                .replacing(/\b[0-9a-z]{10}\b/, with: "ID").replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2}/, with: "DATE")
+                .replacing(#/ {2,}/#, with: "  ")
         }
     }
 #endif

@@ -25,27 +25,39 @@ struct Circle {
             } else {
                 MemoryStore()
             }
-        let clock: @Sendable () -> UInt64 = { 1_777_730_400 }
-        let client = Client(home: VolatileHome(), store: store, clock: clock)
-        let identity = try Identity.make(handle: Name(text: "anna"), time: clock())
-        let kit = try RecoveryKit()
-        let slot = try identity.seal(
-            under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()), since: clock())
-        try client.home.replace(.identity, with: try IdentityFile(of: identity, previous: [], slots: [slot]).bytes)
-        anna = Session(client: client, identity: identity)
+        anna = try Self.person("anna", on: store)
         tresor = try await anna.tresors.create(Name(text: "plans")).tresor
-        readers = try Cores.map(count - 1, grain: 16) { (range) throws(TresorError) in
-            var people: [CardChain] = []
-            for number in range {
-                people.append(try Identity.make(handle: Name(text: "reader \(number)"), time: clock()).chain)
-            }
-            return people
-        }
+        readers = try Self.cards(count - 1)
         for start in stride(from: 0, to: readers.count, by: 500) {
             let chains = Array(readers[start..<min(start + 500, readers.count)])
             try await anna.tresors.perform(
                 .share(with: chains.map { .user($0) }, role: .reader, fromNow: false, notAfter: nil), on: tresor,
                 acceptingUnverified: true)
+        }
+    }
+
+    private static let time: UInt64 = 1_777_730_400
+
+    /// Somebody on a store, with a home that keeps nothing.
+    static func person(_ handle: String, on store: any Store) throws -> Session {
+        let client = Client(home: VolatileHome(), store: store, clock: { Self.time })
+        let identity = try Identity.make(handle: Name(text: handle), time: Self.time)
+        let kit = try RecoveryKit()
+        let slot = try identity.seal(
+            under: try kit.slotKey(), id: try DeviceID.random(), kind: .kit(locator: try kit.locator()),
+            since: Self.time)
+        try client.home.replace(.identity, with: try IdentityFile(of: identity, previous: [], slots: [slot]).bytes)
+        return Session(client: client, identity: identity)
+    }
+
+    /// The cards of so many people.
+    static func cards(_ count: Int) throws -> [CardChain] {
+        try Cores.map(count, grain: 16) { (range) throws(TresorError) in
+            var people: [CardChain] = []
+            for number in range {
+                people.append(try Identity.make(handle: Name(text: "reader \(number)"), time: Self.time).chain)
+            }
+            return people
         }
     }
 }

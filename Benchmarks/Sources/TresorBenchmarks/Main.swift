@@ -26,6 +26,7 @@ enum Main {
             ("plans", { try await Plans.measure(program, in: directory, for: $0) }),
             ("logs", { $0.add(try await Logs.figures()) }),
             ("people", { $0.add(try await People.figures(in: directory)) }),
+            ("approvals", { $0.add(try await Approvals.figures(in: directory)) }),
             ("passwords", { $0.add(try await Passwords.figures()) }),
             ("before", { try await Before(program, in: directory)?.measure(for: $0) }),
         ]
@@ -40,7 +41,7 @@ enum Main {
     private static func usage() -> Never {
         print(
             "usage: Benchmarks/run [--processor-time] "
-                + "[records|many|files|commands|tresors|plans|logs|people|passwords|before]…")
+                + "[records|many|files|commands|tresors|plans|logs|people|approvals|passwords|before]…")
         exit(64)
     }
 }

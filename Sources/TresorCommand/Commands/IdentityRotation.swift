@@ -116,7 +116,9 @@ struct IdentityRotation {
             let next = goesOn ? "run this again" : "its log still has your old keys"
             workplace.output.say("\(title): \(CommandFailure(error).message); \(next)")
         } else if renewal.isRotated {
-            workplace.output.say("\(title): your new keys are in use, and its key is changed")
+            // The log calls for no other key after new keys of an approver.
+            let isIn = (try? await session.client.logs.state(of: renewal.tresor))?.isIn(session.user) ?? true
+            workplace.output.say("\(title): your new keys are in use\(isIn ? ", and its key is changed" : "")")
         } else {
             let state = try? await session.client.logs.state(of: renewal.tresor)
             let owner =

@@ -161,7 +161,8 @@ struct ListCommand: SurfaceCommand {
             owner = workplace.tresors.handle(of: known.founder, in: known)
             how = (try? OccasionWords.pin(of: known.founder, workplace.client))?.occasion
             if let how { object["how"] = .string(OccasionWords.word(how)) }
-            people = String(known.members.count)
+            people =
+                "\(known.members.count)" + (known.waiting.isEmpty ? "" : " + \(known.waiting.count) waiting")
             key = String(known.epoch)
             object["owner"] = .text(known.chain(of: known.founder)?.handle.bytes ?? [])
             object["owner_id"] = .string(known.founder.description)

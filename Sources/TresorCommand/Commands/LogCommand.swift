@@ -85,7 +85,8 @@ struct LogCommand: SurfaceCommand {
         case .created: return "created the tresor\(key)"
         case .admitted(let users, let role, let fromNow, let notAfter):
             let until = notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
-            return "added \(names(users)) as \(role)\(fromNow ? ", from now" : "")\(until)\(key)"
+            let verb = users.contains { state.role(of: $0, at: record.sequence) == nil } ? "asked to add" : "added"
+            return "\(verb) \(names(users)) as \(role)\(fromNow ? ", from now" : "")\(until)\(key)"
         case .approved(let users, _): return "approved \(names(users))"
         case .refused: return "refused \(names(state.dismissed(at: record.sequence)))"
         case .approversNamed(let users) where users.isEmpty: return "ended approval"

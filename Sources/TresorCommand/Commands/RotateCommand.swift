@@ -94,7 +94,11 @@ struct RotateCommand: SurfaceCommand {
             guard let approvers else {
                 return try await session.tresors.perform(.rotate, on: summary.tresor, expecting: effect)
             }
-            _ = try await session.tresors.perform(.setApprovers(approvers), on: summary.tresor)
+            do {
+                _ = try await session.tresors.perform(.setApprovers(approvers), on: summary.tresor)
+            } catch TresorError.noAccess {
+                throw await ServiceApprovers.failure(naming: approvers, of: name, session, workplace)
+            }
             // The act may have been performed before, and the rotation not.
             return try await session.tresors.perform(.rotate, on: summary.tresor)
         }

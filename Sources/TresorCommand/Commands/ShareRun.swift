@@ -16,6 +16,8 @@ struct ShareRun {
     /// The change in one tresor, as planned before the question.
     private struct Step {
         let summary: TresorSummary
+        /// The tresor as it was typed.
+        let text: String
         let title: String
         let state: LogState
         let terms: Terms
@@ -118,8 +120,8 @@ struct ShareRun {
             act = share
         }
         return Step(
-            summary: summary, title: workplace.tresors.title(of: summary), state: state, terms: terms, act: act,
-            effect: effect, already: already)
+            summary: summary, text: text, title: workplace.tresors.title(of: summary), state: state, terms: terms,
+            act: act, effect: effect, already: already)
     }
 
     /// Refuses to change which earlier keys a member has, and names that member.
@@ -252,10 +254,15 @@ struct ShareRun {
         var effect = step.effect
         var state = step.state
         if let act = step.act, !command.dryRun {
-            (effect, state) = try await Interrupts.atomically {
-                try await session.tresors.perform(
-                    act, on: step.summary.tresor, expecting: step.effect,
-                    acceptingUnverified: command.acceptUnverified)
+            do {
+                (effect, state) = try await Interrupts.atomically {
+                    try await session.tresors.perform(
+                        act, on: step.summary.tresor, expecting: step.effect,
+                        acceptingUnverified: command.acceptUnverified)
+                }
+            } catch TresorError.noAccess {
+                let approvers = step.state.approvers.compactMap { step.state.chain(of: $0) }
+                throw await ServiceApprovers.failure(naming: approvers, of: step.text, session, workplace)
             }
         }
         effect.already = step.already

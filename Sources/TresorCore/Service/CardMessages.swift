@@ -14,7 +14,7 @@ package struct ServerRequest: ServiceRequest, EmptyMessage {
 package struct ServerAnswer: ServiceMessage {
     package let server: Server
     package let registration: Registration
-    /// The card chains of the approvers whom each tresor of this service must name.
+    /// The card chains of the approvers whom each tresor of this service must name that is shared.
     package let approvers: [[UInt8]]
 
     package init(server: Server, registration: Registration, approvers: [[UInt8]]) {

@@ -30,7 +30,7 @@
 
         @Option(
             help: ArgumentHelp(
-                "Refuse tresors that do not name the person of this card as an approver; may be given several times.",
+                "Refuse shares of tresors that do not name the person of this card as an approver; may be given several times.",
                 valueName: "card"))
         var approver: [String] = []
 

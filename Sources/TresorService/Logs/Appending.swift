@@ -58,7 +58,8 @@
             return OutcomeAnswer(.conflict)
         }
 
-        /// Judges an entry by the rules and by the policy of the service: each tresor keeps its approvers.
+        /// Judges an entry by the rules and by the policy of the service: a tresor that is shared names its approvers. A
+        /// tresor of one person needs none.
         private func judge(
             _ draft: AppendDraft, by user: UserID, on before: LogState?
         ) async throws(TresorError) -> Judgment {
@@ -67,7 +68,7 @@
                 () throws(TresorError) in try AppendRules.judge(draft, by: user, on: before)
             }
             switch draft.body {
-            case .genesis, .approvers:
+            case .grant, .approvers:
                 let wanted = Set(context.settings.approvers.map(\.user))
                 guard wanted.isSubset(of: judgment.state.approvers) else { throw .noAccess }
             default: break

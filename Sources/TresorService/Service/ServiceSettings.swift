@@ -12,7 +12,7 @@
         package var `operator`: UserID
         package var registration: Registration
         package var quotas: Quotas
-        /// The people whom each tresor must name as approvers.
+        /// The people whom each tresor that is shared must name as approvers.
         package var approvers: [CardChain]
         /// The clock, in seconds since 1970.
         package var clock: @Sendable () -> UInt64

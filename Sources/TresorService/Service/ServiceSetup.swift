@@ -8,7 +8,7 @@
     package struct Policy: Hashable, Sendable {
         package var registration = Registration.byInvitation
         package var quotas = Quotas()
-        /// The people whom each tresor must name as approvers. A process is told of them; the database is not.
+        /// The people whom each tresor that is shared must name as approvers. A process is told of them; the database is not.
         package var approvers: [CardChain] = []
 
         package init() {}

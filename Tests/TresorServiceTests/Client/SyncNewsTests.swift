@@ -6,6 +6,7 @@
     import TresorCore
     import TresorCrypto
     import TresorStore
+    import TresorTesting
 
     @testable import Tresor
     @testable import TresorService

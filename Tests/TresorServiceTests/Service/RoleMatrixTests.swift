@@ -14,18 +14,18 @@
         /// The answers by operation, one sign for each of ``Role``, in its order: `+` done, `-` not allowed, `w` waits,
         /// `u` unknown, `f` failed. The tresor is that of the household.
         private static let table: [ServiceOperation: String] = [
-            .server: "+++++++++++", .kitCopy: "+++++++++++", .putOffer: "+++++++++++",
-            .card: "+++++++w-uu", .cards: "+++++++w-uu", .users: "+++++++w-uu", .putCard: "+++++++w-uu",
-            .tresors: "+++++++w-uu", .news: "+++++++w-uu",
-            .entries: "+++++--w-uu", .append: "++-----w-uu", .wraps: "++++---w-uu", .putWraps: "+-+----w-uu",
-            .deleteTresor: "+------w-uu",
-            .putBlob: "++-----w-uu", .blob: "++++---w-uu", .blobs: "++++---w-uu", .deleteBlobs: "+------w-uu",
-            .putServerShare: "+++++++w-uu", .serverShare: "+++++++w+uu", .deleteServerShares: "+++++++w+uu",
-            .putKitCopy: "+++++++w-uu", .deleteKitCopy: "+++++++w-uu",
+            .server: "+++++++++++++", .kitCopy: "+++++++++++++", .putOffer: "+++++++++++++",
+            .card: "+++++++++w-uu", .cards: "+++++++++w-uu", .users: "+++++++++w-uu", .putCard: "+++++++++w-uu",
+            .tresors: "+++++++++w-uu", .news: "+++++++++w-uu",
+            .entries: "+++++++--w-uu", .append: "++-------w-uu", .wraps: "++++-+---w-uu", .putWraps: "+-+------w-uu",
+            .deleteTresor: "+--------w-uu",
+            .putBlob: "++-------w-uu", .blob: "++++-----w-uu", .blobs: "++++-----w-uu", .deleteBlobs: "+--------w-uu",
+            .putServerShare: "+++++++++w-uu", .serverShare: "+++++++++w+uu", .deleteServerShares: "+++++++++w+uu",
+            .putKitCopy: "+++++++++w-uu", .deleteKitCopy: "+++++++++w-uu",
             // The operator's account was made with the service, and never finished.
-            .register: "++++++++-+u", .finish: "+++++f++-uu", .account: "++++++++-uu",
-            .endSessions: "+++++++w-uu", .deleteAccount: "+++++-+w-uu",
-            .inbox: "-----+-w-uu", .invite: "-----+-w-uu", .admit: "-----+-w-uu",
+            .register: "++++++++++-+u", .finish: "+++++++f++-uu", .account: "++++++++++-uu",
+            .endSessions: "+++++++++w-uu", .deleteAccount: "+++++++-+w-uu",
+            .inbox: "-------+-w-uu", .invite: "-------+-w-uu", .admit: "-------+-w-uu",
         ]
 
         /// All operations. Those that take something away come last, and last of all the one that ends the role.

@@ -11,7 +11,11 @@
 
     /// Somebody who asks a service, seen from one tresor.
     enum Role: CaseIterable, Sendable {
-        case owner, writer, reader, newcomer, removed, operatorOfService, stranger
+        case owner, writer, reader, newcomer
+        /// Named by a grant that nobody has approved.
+        case waiting
+        case approver
+        case removed, operatorOfService, stranger
         /// Has asked for an account and waits for the operator.
         case applicant
         /// A trusted device of the owner, which speaks for itself.
@@ -28,6 +32,8 @@
     /// The tresor of a household, one of somebody else, and everybody who may ask for them.
     struct RoleScene {
         let house: Household
+        let waiting: Session
+        let approver: Session
         let foreign: TresorID
         let foreignHead: Head
         let stranger: Signer
@@ -38,6 +44,14 @@
         init() async throws {
             house = try await Household(Bench())
             let bench = house.bench
+            waiting = try await house.cast.person("waiting")
+            approver = try await house.cast.person("approver")
+            try house.cast.introduce(house.owner, waiting, approver)
+            let shared = house.owner.tresor(house.tresor)
+            try await shared.perform(.setApprovers([approver.chain]))
+            try await shared.perform(.rotate)
+            try await shared.perform(
+                .share(with: [.user(waiting.chain)], role: .reader, fromNow: false, notAfter: nil))
             let other = try await house.cast.person("other")
             let plans = try await house.cast.tresor("other", of: other)
             foreign = plans.id
@@ -59,6 +73,8 @@
             case .writer: try house.signer(house.writer)
             case .reader: try house.signer(house.reader)
             case .newcomer: try house.signer(house.newcomer)
+            case .waiting: try house.signer(waiting)
+            case .approver: try house.signer(approver)
             case .removed: try house.signer(house.removed)
             case .operatorOfService: try house.bench.admin
             case .stranger: stranger

@@ -7,7 +7,7 @@ import TresorCrypto
 @testable import TresorCore
 
 /// People who wait for an approver (SPEC §9.11): nobody reads before the approval, and no approver ever.
-@Suite struct ApprovalTests {
+@Suite(EvilServer()) struct ApprovalTests {
     let evil = EvilStore()
     let world: World
     let anna: Session

@@ -13,12 +13,53 @@ import TresorCrypto
     private static let batchCount = 4
 
     @Test(arguments: 0..<batchCount) func nobodyReadsBeforeTheApprovalAndEveryoneAfterIt(batch: Int) async throws {
-        for seed in seeds("TRESOR_HISTORIES", else: 8, batch: batch, of: Self.batchCount) {
+        let seeds = seeds("TRESOR_HISTORIES", else: 8, batch: batch, of: Self.batchCount)
+        var events: Set<Event> = []
+        for seed in seeds {
             var dice = Dice(seed: seed)
             var history = try await WaitingHistory("seed \(seed)")
             for _ in 0..<Int.random(in: 8...16, using: &dice) { try await history.step(using: &dice) }
             try await history.judge()
+            events.formUnion(history.events)
         }
+        #expect(seeds.count < 100 || events == Set(Event.allCases))
+    }
+}
+
+/// The events of a history. One that never happens shows nothing.
+private enum Event: CaseIterable {
+    case asked, askedFromNow, approved, approvedInALaterEpoch, refused, removed, left
+    /// While somebody waits.
+    case rotated, replaced, waitingRenewed, approverRenewed
+
+    /// What happened to people who wait, between two states.
+    static func all(between before: LogState, and after: LogState) -> Set<Event> {
+        var events: Set<Event> = []
+        for (user, person) in after.waiting where before.waiting[user] == nil {
+            events.insert(person.history == .all ? .asked : .askedFromNow)
+        }
+        func isRenewed(_ user: UserID) -> Bool { before.chain(of: user) != after.chain(of: user) }
+        for (user, person) in before.waiting {
+            if after.members[user] != nil {
+                events.insert(before.epoch(at: person.since) < before.epoch ? .approvedInALaterEpoch : .approved)
+            } else if isRenewed(user) {
+                events.insert(.waitingRenewed)
+            }
+            switch after.departure(of: user)?.change {
+            case .refused: events.insert(.refused)
+            case .removed: events.insert(.removed)
+            case .left: events.insert(.left)
+            default: break
+            }
+        }
+        guard !before.waiting.isEmpty else { return events }
+        if before.epoch < after.epoch { events.insert(.rotated) }
+        if before.approvers != after.approvers {
+            events.insert(.replaced)
+        } else if before.approvers.contains(where: isRenewed) {
+            events.insert(.approverRenewed)
+        }
+        return events
     }
 }
 
@@ -35,6 +76,7 @@ private struct WaitingHistory {
     private var files: [SealedFile] = []
     /// Who was ever a member.
     private var admitted: Set<UserID> = []
+    private(set) var events: Set<Event> = []
 
     init(_ seed: Comment) async throws {
         self.seed = seed
@@ -71,6 +113,7 @@ private struct WaitingHistory {
         try await seal()
         let after = try await self.state()
         admitted.formUnion(after.members.keys)
+        events.formUnion(Event.all(between: state, and: after))
         if Int.random(in: 0..<4, using: &dice) == 0 { try await judge() }
     }
 

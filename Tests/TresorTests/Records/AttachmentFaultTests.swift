@@ -244,7 +244,8 @@ import TresorTesting
         let number = try await scene.records.outbox.reserve(isContent: false)
         try await scene.records.outbox.keep([1, 2, 3], asPiece: 0, of: number)
         var failing: Name?
-        try await AttachmentSealing(outbox: scene.records.outbox).seal(in: state, with: keys, failing: &failing)
+        let last = try scene.records.outbox.read()
+        try await AttachmentSealing(outbox: scene.records.outbox).seal(last, in: state, with: keys, failing: &failing)
         let outbox = try scene.records.outbox.read()
         let content = try #require(outbox.content(1))
         let first = try #require(outbox.attachment(of: 1))

@@ -41,13 +41,25 @@ enum StoreKind: String, CaseIterable, Sendable {
     /// The kind of a part of a test; `nil` for that of the process.
     @TaskLocal static var chosen: StoreKind?
 
+    private static let named = ProcessInfo.processInfo.environment["TRESOR_STORES"]
+
     private static let ofProcess: StoreKind = {
-        guard let name = ProcessInfo.processInfo.environment["TRESOR_STORES"] else { return .memory }
+        guard let name = named else { return .memory }
         guard let kind = StoreKind(rawValue: name) else { fatalError("TRESOR_STORES names no kind: \(name)") }
         return kind
     }()
 
     static var current: StoreKind { chosen ?? ofProcess }
+
+    /// The kind of the process; where none is named, also a service that lies.
+    static var withEvilServer: [StoreKind] {
+        guard named == nil else { return [current] }
+        #if Server
+            return [current, .evil]
+        #else
+            return [current, .wire]
+        #endif
+    }
 
     /// The kinds whose programs are here.
     static var installed: [StoreKind] {
