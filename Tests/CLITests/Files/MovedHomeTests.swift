@@ -59,6 +59,11 @@ struct MovedHomeTests {
         let old = DirectoryHome(data: moved.path, state: Paths.join(moved.path, "state"))
         for object in try Self.objects() { #expect(try old.read(object) == [1, 2, 3], "\(object)") }
         #expect(IdentityBackup(in: places) == nil)
+        let own = OwnFiles(places, passwords: [])
+        #expect(own.contains(scratch.path("identity.1763800000")))
+        #expect(own.contains(scratch.path("identity.1763800000/pins")))
+        #expect(!own.contains(scratch.path("identity.txt")) && !own.contains(scratch.path("identity.")))
+        #expect(!own.contains(scratch.path("out/pins")))
     }
 
     @Test("A221: what an identity left behind is moved without it; an identity that appeared is not")
@@ -145,9 +150,9 @@ struct MovedHomeTests {
     @Test("Nothing is moved where there is nothing, and what was moved is no place for an output")
     func names() throws {
         #expect(IdentityBackup(in: places) == nil)
-        #expect(places.isOwn(scratch.path("identity.1763800000")))
-        #expect(places.isOwn(scratch.path("identity.1763800000/pins")))
-        #expect(!places.isOwn(scratch.path("identity.txt")) && !places.isOwn(scratch.path("identity.")))
-        #expect(!places.isOwn(scratch.path("out/pins")))
+        #expect(OwnFiles(places, passwords: []).contains(scratch.path("identity.1763800000")))
+        #expect(OwnFiles(places, passwords: []).contains(scratch.path("identity.1763800000/pins")))
+        #expect(!OwnFiles(places, passwords: []).contains(scratch.path("identity.txt")) && !OwnFiles(places, passwords: []).contains(scratch.path("identity.")))
+        #expect(!OwnFiles(places, passwords: []).contains(scratch.path("out/pins")))
     }
 }
