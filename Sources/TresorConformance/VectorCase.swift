@@ -119,11 +119,11 @@ struct VectorSuite: Sendable {
     let cases: [VectorCase]
 
     init(_ bytes: [UInt8]) throws(VectorProblem) {
-        guard let root = try? JSONReader.read(bytes), let name = root["file"]?.text, let spec = root["spec"]?.text,
+        guard let root = try? JSONReader.read(bytes), let name = root["file"]?.text, let section = root["spec"]?.text,
             let groups = root["groups"]?.list, let count = root["numberOfTests"]?.number
         else { throw VectorProblem("not a vector file") }
         self.name = name
-        section = String(spec.split(separator: "#").last ?? "")
+        self.section = section
         var inputs: [Int: VectorFields] = [:]
         var cases: [VectorCase] = []
         for group in groups {

@@ -208,7 +208,7 @@ final class Scenario {
             return JSONText.object(identity(name, person) + [("pins", .hex(object))])
         }
         return .object([
-            ("file", .string("scenario/\(name)")), ("version", .number(1)), ("spec", .string("SPEC.md#9.8")),
+            ("file", .string("scenario/\(name)")), ("version", .number(1)), ("spec", .string("9.8")),
             ("schema", .string("schema/scenario.schema.json")), ("numberOfTests", .number(steps.count)),
             ("purpose", .string(purpose)),
             ("tresor", .hex(tresor)), ("people", .array(list)), ("steps", .array(steps)),

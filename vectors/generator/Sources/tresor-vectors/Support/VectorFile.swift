@@ -119,7 +119,7 @@ final class VectorFile {
     var json: JSONText {
         let used = Set(tests.flatMap(\.flags))
         return .object([
-            ("file", .string(name)), ("version", .number(1)), ("spec", .string("SPEC.md#\(section)")),
+            ("file", .string(name)), ("version", .number(1)), ("spec", .string(section)),
             ("schema", .string("schema/\(name).schema.json")), ("numberOfTests", .number(tests.count)),
             (
                 "notes",
