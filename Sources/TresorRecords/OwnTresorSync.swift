@@ -32,20 +32,14 @@ package struct OwnTresorSync: Sendable {
 
     private var client: Client { session.client }
 
-    /// The own tresors that count, also one that was just made.
-    package var met: Set<TresorID> { Set(records.map(\.tresor)) }
-
     /// Takes the tresors of this person, as the store and this home list them.
     ///
-    /// - Parameter known: the tresors beside these of which this home has verified a log in this store.
     /// - Throws: the errors of the home; the error of an own tresor that may pass, or that a later release mends: it is no
     ///   loss.
-    package init(
-        of summaries: [TresorSummary], beside known: Set<TresorID> = [], _ session: Session
-    ) async throws(TresorError) {
+    package init(of summaries: [TresorSummary], _ session: Session) async throws(TresorError) {
         self.session = session
         own = OwnTresors(session: session)
-        var (lost, counted, others): ([TresorID], [TresorID], Set<TresorID>) = ([], [], known)
+        var (lost, counted, others): ([TresorID], [TresorID], Set<TresorID>) = ([], [], [])
         for summary in summaries {
             if summary.isOwn {
                 if let state = summary.state, try own.counts(state) { counted.append(summary.tresor) }
@@ -103,13 +97,6 @@ package struct OwnTresorSync: Sendable {
         return try await Cores.apart { [self] () throws(TresorError) in
             try own.takeBlocking(heads, among: tresors, keeping: !unread.isEmpty)
             return try client.people.takeBlocking(people, as: session.identity.chain)
-        }
-    }
-
-    /// The tresors of which another device says what the verified log here does not prove, so that they are to be read.
-    package func unsettled() async throws(TresorError) -> Set<TresorID> {
-        try await Cores.apart { [self] () throws(TresorError) in
-            try own.unsettledBlocking(heads).intersection(tresors)
         }
     }
 

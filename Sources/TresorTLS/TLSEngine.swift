@@ -57,7 +57,7 @@
             return context
         }
 
-        /// Goes on with the handshake; ``Progress/done(_:)`` means that it is complete.
+        /// Continues the handshake; ``Progress/done(_:)`` means that it is complete.
         package func shakeHands() -> Progress {
             ERR_clear_error()
             return progress(SSL_do_handshake(connection))

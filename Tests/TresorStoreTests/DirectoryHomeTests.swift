@@ -10,8 +10,8 @@ import TresorCrypto
 
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
-        .identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .news, .wraps, .cleanupJournal,
-        .deviceShare, .log(tresor(1)),
+        .identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .wraps, .cleanupJournal, .deviceShare,
+        .log(tresor(1)),
         .log(tresor(2)),
         .log(tresor(1), part: 1), .state(tresor(1)), .records(tresor(1), part: 0),
         .records(tresor(1), part: 2), .records(tresor(1), part: 2, piece: 1),
@@ -41,7 +41,6 @@ import TresorCrypto
         case .knownServices: "deep/data/services"
         case .wraps: "deep/data/wraps"
         case .deviceShare: "state/device-half"
-        case .news: "deep/data/news"
         case .cleanupJournal: "deep/data/leftovers"
         case .log(let id, let part): "deep/data/logs/" + hexadecimal(id.digest) + ".\(part)"
         case .state(let id): "deep/data/logs/" + hexadecimal(id.digest) + ".state"

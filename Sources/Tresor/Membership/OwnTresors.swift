@@ -76,19 +76,6 @@ package struct OwnTresors: Sendable {
         try changeHeads { $0.takeHeads(said, among: tresors, keeping: keeping) }
     }
 
-    /// The tresors whose log, as this home has verified it, does not contain all heads that other devices of this person
-    /// verified, or of which it has verified none.
-    package func unsettledBlocking(_ said: [TresorID: [Head]]) throws(TresorError) -> Set<TresorID> {
-        let heads = try client.heads()
-        var unsettled = Set(heads.told.keys)
-        for (tresor, said) in said {
-            guard let head = heads[tresor], said.contains(where: { $0 != head }) else { continue }
-            let state = try client.archive.verifiedState(of: tresor, at: head)
-            if state.map({ said.allSatisfy($0.contains) }) != true { unsettled.insert(tresor) }
-        }
-        return unsettled
-    }
-
     /// Demands a head that the verified log here does not contain. The next reading is ``TresorError/forked``.
     ///
     /// - Throws: the errors of the home.

@@ -10,15 +10,14 @@ struct SyncCommand: SurfaceCommand {
     static var page: CommandPage {
         CommandPage(
             name: "sync", group: .data, abstract: "Send changes of records, and fetch those of others.",
-            usage: "tresor sync [-t T]… [--all] [--watch] [--drop [--yes]]",
+            usage: "tresor sync [-t T]… [--watch] [--drop [--yes]]",
             discussion: """
                 Prints for each tresor how many commits came and how many changes were sent. STATE is ok, incomplete \
                 (the store lacks something), void (somebody wrote what nobody can read), unsent, or left. A removed \
                 person's copies are deleted; --drop throws away what they had not sent. --watch goes on until it is \
                 interrupted, with a line for each tresor in which something changed. Without -t, your devices also \
                 tell each other whom you verified and what they saw of each tresor, by a tresor of your own that \
-                list --all shows; and where the store is a service, only the tresors are read of which it has news. \
-                Once a day, and with --all, all are read, so that it can hide nothing for long.
+                list --all shows.
                 """,
             classes: [.identity, .write], further: [.noAccess, .waiting], examples: ["tresor sync"])
     }
@@ -27,9 +26,6 @@ struct SyncCommand: SurfaceCommand {
         name: [.customShort("t"), .customLong("tresor")],
         help: ArgumentHelp("A tresor; all of yours if left out.", valueName: "T"))
     var tresors: [String] = []
-
-    @Flag(help: "Read every tresor, whether or not the store has news of it.")
-    var all = false
 
     @Flag(help: "Go on, and sync again whenever something changed.")
     var watch = false
@@ -70,19 +66,15 @@ struct SyncCommand: SurfaceCommand {
         let named = try await named(session, workplace, &tally)
         guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
-        var scope = SyncScope(session, workplace)
-        if tresors.isEmpty { try await scope.readNew(all: all) }
-        // Those that were read, and those that the next sync reads in any case.
-        var (read, open): ([TresorID], Set<TresorID>) = ([], [])
-        for summary in tresors.isEmpty ? scope.summaries : named where !tresors.isEmpty || !summary.isOwn {
+        var (own, summaries): (OwnTresorRun?, [TresorSummary]) = (nil, named)
+        if tresors.isEmpty { (own, summaries) = try await begin(session, workplace) }
+        var read: [TresorID] = []
+        for summary in summaries where own == nil || !summary.isOwn {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
-                let row = try await sync(summary, records, session, workplace, told: nil, mayAsk: true, &tally)
-                table.add(row.cells)
+                table.add(try await sync(summary, records, session, workplace, told: nil, mayAsk: true, &tally).cells)
                 read.append(summary.tresor)
-                if row.state != "ok", row.state != "left" { open.insert(summary.tresor) }
             } catch {
-                open.insert(summary.tresor)
                 // Nobody named one for which they wait.
                 if error == .waiting, tresors.isEmpty { continue }
                 let failure = await workplace.failure(error, of: summary, session)
@@ -90,9 +82,8 @@ struct SyncCommand: SurfaceCommand {
                 tell(failure.message, failure.hints, of: summary, workplace)
             }
         }
-        try await scope.own?.finish(read)
-        tally.errors += scope.own?.errors ?? []
-        await scope.finish(leaving: open)
+        try await own?.finish(read)
+        tally.errors += own?.errors ?? []
         if !options.json { try workplace.output.table(table) }
         await workplace.tresors.tell(session)
         if let refusal = tally.refusal { throw refusal }
@@ -133,7 +124,27 @@ struct SyncCommand: SurfaceCommand {
         guard named.isEmpty else {
             return await session.tresors.summaries(of: due?.intersection(named) ?? named, readingStrangers: false)
         }
-        return try await session.tresors.all(among: due, readingStrangers: false).filter(SyncScope.isNear)
+        return Self.near(try await session.tresors.all(among: due, readingStrangers: false))
+    }
+
+    private static func near(_ summaries: [TresorSummary]) -> [TresorSummary] {
+        summaries.filter { !$0.isApart && !$0.isElsewhere }
+    }
+
+    /// Takes what the other devices of this person know. A tresor need not lie apart after that. The store is asked once
+    /// for the list of tresors.
+    ///
+    /// - Parameter told: what the exchange before this one said.
+    /// - Returns: the exchange that goes on, and the tresors as ``summaries(of:_:_:)`` gives them.
+    private func begin(
+        _ session: Session, _ workplace: CommandContext, after told: Set<String> = []
+    ) async throws(TresorError) -> (run: OwnTresorRun?, summaries: [TresorSummary]) {
+        let all = try await session.tresors.all(readingStrangers: false)
+        let own = try await OwnTresorRun(of: all, session, workplace, after: told)
+        guard own.hasLearned else { return (own, Self.near(all)) }
+        // The store has named them already.
+        let tresors = Set(all.map(\.tresor))
+        return (own, Self.near(await session.tresors.summaries(of: tresors, readingStrangers: false)))
     }
 
     /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
@@ -156,9 +167,7 @@ struct SyncCommand: SurfaceCommand {
                 var exchange: OwnTresorRun?
                 let summaries: [TresorSummary]
                 if isDue {
-                    var scope = SyncScope(session, workplace)
-                    try await scope.readAll(after: told)
-                    (exchange, summaries) = (scope.own, scope.summaries)
+                    (exchange, summaries) = try await begin(session, workplace, after: told)
                 } else {
                     summaries = try await self.summaries(of: unfinished, named, session)
                 }

@@ -13,8 +13,6 @@ struct OwnTresorRun {
     /// `nil` once it failed: nothing more is exchanged in this run.
     private var exchange: OwnTresorSync?
     private(set) var errors: [CommandError] = []
-    /// The own tresors in which everything was said.
-    private(set) var met: Set<TresorID> = []
     /// Whether this home knows other people than before.
     private(set) var hasLearned = false
     /// The words about conflicts and failures. A run that goes on says them once, until they have passed.
@@ -26,17 +24,14 @@ struct OwnTresorRun {
 
     /// Takes what the other devices know.
     ///
-    /// - Parameters:
-    ///   - known: the tresors beside these of which this home has verified a log in this store.
-    ///   - told: what the exchange before this one said.
+    /// - Parameter told: what the exchange before this one said.
     init(
-        of summaries: [TresorSummary], beside known: Set<TresorID> = [], _ session: Session,
-        _ workplace: CommandContext, after told: Set<String> = []
+        of summaries: [TresorSummary], _ session: Session, _ workplace: CommandContext, after told: Set<String> = []
     ) async throws(TresorError) {
         self.workplace = workplace
         toldBefore = told
         do throws(TresorError) {
-            var exchange = try await OwnTresorSync(of: summaries, beside: known, session)
+            var exchange = try await OwnTresorSync(of: summaries, session)
             let outcome = try await exchange.receive()
             hasLearned = outcome.isChange
             for conflict in outcome.conflicts { tellConflict(conflict) }
@@ -51,9 +46,6 @@ struct OwnTresorRun {
         }
     }
 
-    /// The tresors of which another device says what the verified log here does not prove.
-    func unsettled() async throws(TresorError) -> Set<TresorID> { try await exchange?.unsettled() ?? [] }
-
     /// Sends what this home knows beyond that.
     ///
     /// - Parameter read: the tresors whose logs were read without an error.
@@ -61,7 +53,6 @@ struct OwnTresorRun {
         guard var exchange else { return }
         do throws(TresorError) {
             let report = try await exchange.send(read)
-            met = exchange.met
             for denial in report.denied { tellDenial(denial) }
             if report.isMade { workplace.output.say("your other devices learn whom you have verified") }
             guard let held = report.held else { return }

@@ -25,8 +25,6 @@ public struct HomeObject: Hashable, Sendable {
         case log(TresorID, part: UInt64 = 0)
         /// The snapshot of a verified log, tagged (SPEC §9.10): a cache, bound to its head and this identity.
         case state(TresorID)
-        /// Where the news of a service end that were read, sealed (SPEC §8.5).
-        case news
         /// The person's own wraps of the newest epochs (SPEC §8.5), for a store that loses them.
         case wraps
         /// The device share of a slot (SPEC §8.3), separate from the rest.
@@ -64,7 +62,6 @@ public struct HomeObject: Hashable, Sendable {
         case .heads: "heads"
         case .notedStores: "stores"
         case .knownServices: "services"
-        case .news: "news"
         case .wraps: "wraps"
         case .deviceShare: "device-half"
         case .cleanupJournal: "leftovers"
@@ -114,7 +111,6 @@ extension HomeObject {
     package static let heads = HomeObject(.heads)
     package static let notedStores = HomeObject(.notedStores)
     package static let knownServices = HomeObject(.knownServices)
-    package static let news = HomeObject(.news)
     package static let wraps = HomeObject(.wraps)
     package static let deviceShare = HomeObject(.deviceShare)
     package static let cleanupJournal = HomeObject(.cleanupJournal)

@@ -42,7 +42,8 @@
             let responder = Responder(
                 target: .service(handler), rule: .service(names: names), limits: limits, report: report,
                 isBehindProxy: address.isSocket, isSecure: certificates != nil)
-            let own = try await address.listen(StrictChannel(responder: responder, certificates: certificates), connections)
+            let strict = StrictChannel(responder: responder, certificates: certificates)
+            let own = try await address.listen(strict, connections)
             let port = own.localAddress?.port
             report.say(.listening, port: port)
             if let fault = certificates?.fault(at: CalendarTime.now.seconds) {

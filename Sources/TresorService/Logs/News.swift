@@ -11,16 +11,13 @@
 
         /// Waits until a log of the caller's tresors has grown since the cursor, or the time is over.
         ///
-        /// Without a cursor it answers at once, with a cursor and no tresors. Read the logs after that. A request for no
-        /// time is no wait.
+        /// Without a cursor it answers at once, with a cursor and no tresors. Read the logs after that.
         ///
         /// - Throws: ``TresorError/busy`` for too many waits of an account; ``TresorError/altered`` for a cursor that
         ///   this service never gave.
         func news(_ request: NewsRequest, by caller: Caller) async throws(TresorError) -> NewsAnswer {
-            let start = request.cursor.isEmpty ? nil : try NewsCursor(request.cursor)
-            guard let cursor = start, request.seconds > 0 else {
-                return try await changes(for: caller.user, since: start)
-            }
+            let cursor = request.cursor.isEmpty ? nil : try NewsCursor(request.cursor)
+            guard let cursor else { return try await changes(for: caller.user, since: nil) }
             let wait = try context.news.begin(for: caller.user)
             defer { context.news.end(wait) }
             let deadline = ContinuousClock.now + .seconds(Int(request.seconds))

@@ -14,8 +14,6 @@
         private struct State {
             var service: Service
             var seen: [ServiceOperation] = []
-            /// The operation that is refused once.
-            var refused: ServiceOperation?
             /// Changes the answers of the service.
             var lie: @Sendable (ServiceOperation, ServiceReply) -> ServiceReply = { $1 }
         }
@@ -29,13 +27,10 @@
         }
 
         func answer(_ call: ServiceCall) async -> ServiceReply {
-            let (service, lie, isRefused) = state.withLock { state in
+            let (service, lie) = state.withLock { state in
                 state.seen.append(call.operation)
-                let isRefused = state.refused == call.operation
-                if isRefused { state.refused = nil }
-                return (state.service, state.lie, isRefused)
+                return (state.service, state.lie)
             }
-            guard !isRefused else { return ServiceReply(Refusal(.altered)) }
             return lie(call.operation, await service.answer(call))
         }
 
@@ -59,9 +54,6 @@
                 }
             }
         }
-
-        /// Refuses the next request for an operation.
-        func refuse(_ operation: ServiceOperation) { state.withLock { $0.refused = operation } }
 
         /// The operations that it was asked for since the last call.
         func take() -> [ServiceOperation] {
