@@ -98,7 +98,6 @@ enum DeclaredOptions {
         "reseal": "--dry-run --accept-newcomers",
         "revoke": "--tresor=… --me --dry-run --yes",
         "rotate": "--tresor= --identity --approver=… --no-approver --kit= --no-kit --argon2id= --dry-run --yes",
-        "selftest": "--vectors= --external= --nightly",
         "share": """
         --tresor=… --role= --from-now --until= --number= --card= --yes \
         --accept-unverified --wait= --dry-run
