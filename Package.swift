@@ -134,7 +134,11 @@ let package = Package(
         ),
         // What reviewers run: no other product contains it, and a build of the product does not compile it.
         .executableTarget(
-            name: "TresorConformance", dependencies: ["Tresor", "TresorCore", "TresorCrypto", "TresorRecords"],
+            name: "TresorConformance",
+            dependencies: [
+                "Tresor", "TresorCore", "TresorCrypto", "TresorRecords",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             path: "Conformance", swiftSettings: settings),
         .testTarget(
             name: "TresorCryptoTests",
