@@ -34,6 +34,7 @@ let package = Package(
         .library(name: "TresorRemote", targets: ["TresorRemote"]),
         .executable(name: "tresor", targets: ["TresorCommand"]),
         .executable(name: "tresor-server", targets: ["TresorServer"]),
+        .executable(name: "tresor-selftest", targets: ["TresorConformance"]),
     ],
     traits: [
         .default(enabledTraits: ["Command", "SQLite"]),
@@ -126,19 +127,24 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio", condition: server),
             ],
             swiftSettings: settings),
-        .target(
-            name: "TresorConformance", dependencies: ["Tresor", "TresorCore", "TresorCrypto", "TresorRecords"],
-            swiftSettings: settings),
         .executableTarget(
             name: "TresorCommand",
             dependencies: [
-                "Cerasure", "Cvariadic", "Tresor", "TresorConformance", "TresorCore", "TresorCrypto", "TresorRecords",
-                "TresorRemote", "TresorSQLite", "TresorStore",
+                "Cerasure", "Cvariadic", "Tresor", "TresorCore", "TresorCrypto", "TresorRecords", "TresorRemote",
+                "TresorSQLite", "TresorStore",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Command"])),
             ],
             swiftSettings: settings
         ),
+        // What reviewers run: no other product contains it, and a build of the product does not compile it.
+        .executableTarget(
+            name: "TresorConformance",
+            dependencies: [
+                "Tresor", "TresorCore", "TresorCrypto", "TresorRecords",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Conformance", swiftSettings: settings),
         .testTarget(
             name: "TresorCryptoTests",
             dependencies: [
@@ -164,7 +170,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "PasswordMemo", "TestSupport", "TresorCommand", "Tresor", "TresorConformance", "TresorCore",
+                "PasswordMemo", "TestSupport", "TresorCommand", "Tresor", "TresorCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["help", "hints.txt", "scripts"],

@@ -78,19 +78,6 @@ import TresorTesting
         await #expect(throws: TresorError.usage(.outOfOrder)) { try await sink.commit() }
     }
 
-    @Test func anExistingFileStaysWhereOnlyAFreePathIsTaken() throws {
-        try write([9], to: scratch["file"])
-        let late = try FileSink(at: scratch["file"])
-        try late.write([1].span)
-        #expect(try late.commitToFreePath() == false)
-        #expect(try bytes(at: scratch["file"]) == [9])
-        let first = try FileSink(at: scratch["other"])
-        try first.write([1].span)
-        #expect(try first.commitToFreePath())
-        #expect(try bytes(at: scratch["other"]) == [1])
-        #expect(try scratch.names == ["file", "other"])
-    }
-
     @Test func whatIsMissingOrNoFileHasItsError() async throws {
         let (missing, inside) = (scratch["none"], scratch["none/file"])
         #expect(await errorOf { _ = try FileSource(at: missing) } == .notFound)

@@ -58,7 +58,9 @@ import Testing
     }
 
     @Test func everyFileThatIsNamedIsThere() throws {
-        let paths = try Self.page().matches(of: /`((?:Sources|Tests|vectors|docs)\/[^`]+)`/).map { String($0.1) }
+        let paths = try Self.page().matches(of: /`((?:Sources|Conformance|Tests|vectors|docs)\/[^`]+)`/).map {
+            String($0.1)
+        }
         #expect(paths.count > 30)
         for path in paths {
             let place = Repository.root.appending(path: path).path(percentEncoded: false)

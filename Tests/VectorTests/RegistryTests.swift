@@ -4,7 +4,6 @@ import Foundation
 import TestSupport
 import Testing
 import Tresor
-import TresorConformance
 import TresorCore
 import TresorCrypto
 
@@ -79,6 +78,20 @@ import TresorCrypto
         #expect(!(try Repository.text("Package.swift")).contains("tresor-vectors"))
         let manifest = try Repository.text("vectors/generator/Package.swift")
         #expect(manifest.contains("name: \"tresor-vectors\"") && manifest.contains("path: \"../..\""))
+    }
+
+    /// Reviewers run the vectors. A build of another product compiles nothing of that.
+    @Test func conformanceIsInNoOtherProduct() throws {
+        let manifest = try Repository.text("Package.swift")
+        let users = manifest.split(separator: "\n        .").filter { $0.contains("\"TresorConformance\"") }
+        let own = [
+            "executable(name: \"tresor-selftest\"", "executableTarget(\n            name: \"TresorConformance\"",
+        ]
+        #expect(users.count > own.count)
+        for user in users where !user.hasPrefix("testTarget(") {
+            #expect(own.contains { user.hasPrefix($0) }, "\(user)")
+        }
+        #expect(!(try Repository.text("debian/rules")).contains("selftest"))
     }
 
     @Test func versionsAreEqual() throws {

@@ -8,11 +8,12 @@ import Testing
     private typealias File = (module: String, name: String, source: SwiftSource)
 
     private static func sources() throws -> [File] {
-        try ["Sources", "vectors/generator/Sources"].flatMap { folder in
+        try ["Sources", "Conformance", "vectors/generator/Sources"].flatMap { folder in
             let directory = Repository.root.appending(path: folder).path(percentEncoded: false)
             let names = try FileManager.default.subpathsOfDirectory(atPath: directory)
             return try names.filter { $0.hasSuffix(".swift") }.sorted().map { name in
-                (String(name.prefix { $0 != "/" }), name, SwiftSource(try Repository.text("\(folder)/\(name)")))
+                let module = name.contains("/") ? String(name.prefix { $0 != "/" }) : folder
+                return (module, name, SwiftSource(try Repository.text("\(folder)/\(name)")))
             }
         }
     }

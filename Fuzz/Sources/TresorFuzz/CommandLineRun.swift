@@ -39,7 +39,7 @@ struct CommandLineRun: Sendable {
         "reseal -n o",
         "reseal --accept-newcomers -n o", "verify --mine plans", "list --hide plans", "check --repair -t plans",
         "create --kind k b", "revoke -t plans -t b x --yes", "check -t plans --head 0:ab --deep o",
-        "selftest --vectors v", "completion zsh", "help exit-codes", "--version",
+        "selftest --json", "completion zsh", "help exit-codes", "--version",
         "serve",
         "--home h --store s --batch list -q --color never", "encrypt -- -x", "--", "",
     ].map { $0.split(separator: " ").flatMap { Array($0.utf8) + [0] } }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
 import Tresor
-import TresorConformance
 
 /// The declared options of a command, for messages better than the parser's.
 enum DeclaredOptions {
@@ -16,7 +14,6 @@ enum DeclaredOptions {
         for name in words.flatMap({ names(in: $0) }) { counts[canonical(name), default: 0] += 1 }
         let repeated = counts.filter { $0.value > 1 }.keys
         guard !repeated.isEmpty else { return }
-        // The declaration is rendered only now, because that takes longer than reading the words.
         let single = singleOptions(of: command)
         guard let name = repeated.sorted().first(where: single.contains) else { return }
         throw CommandFailure(
@@ -26,7 +23,7 @@ enum DeclaredOptions {
 
     /// The failure for a long option that a command does not have; `nil` if it has them all.
     static func unknown(in words: ArraySlice<String>, of command: any SurfaceCommand.Type) -> CommandFailure? {
-        let known = Set(arguments(of: command).flatMap(\.names))
+        let known = all(of: command).keys.filter { $0.hasPrefix("--") }
         let typed = words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
         guard let name = typed.first(where: { !known.contains($0) }) else { return nil }
         // Suggestions never begin with a dash.
@@ -38,7 +35,9 @@ enum DeclaredOptions {
     }
 
     /// The long name of an option that has two, so that both count as one.
-    private static let longNames = ["-t": "--tresor", "-q": "--quiet", "-a": "--armour", "-n": "--dry-run"]
+    private static let longNames = [
+        "-t": "--tresor", "-q": "--quiet", "-a": "--armour", "-n": "--dry-run", "-h": "--help",
+    ]
 
     static func canonical(_ name: String) -> String { longNames[name] ?? name }
 
@@ -55,16 +54,55 @@ enum DeclaredOptions {
 
     /// The options of a command that take one value, by their canonical names.
     static func singleOptions(of command: any SurfaceCommand.Type) -> Set<String> {
-        Set(arguments(of: command).filter(\.isSingle).flatMap(\.names).map { canonical($0) })
+        Set(all(of: command).filter { $0.value }.keys)
     }
 
-    private static func arguments(of command: any SurfaceCommand.Type) -> [(names: [String], isSingle: Bool)] {
-        guard let surface = try? JSONReader.read(Array(command._dumpHelp().utf8)) else { return [] }
-        return (surface["command"]?["arguments"]?.list ?? []).map { argument in
-            let names = (argument["names"]?.list ?? []).compactMap { name in
-                name["name"]?.text.map { name["kind"]?.text == "long" ? "--\($0)" : "-\($0)" }
-            }
-            return (names, argument["kind"]?.text == "option" && argument["isRepeating"] == .bool(false))
+    /// The options of a command by their canonical names, and whether each takes one value.
+    static func all(of command: any SurfaceCommand.Type) -> [String: Bool] {
+        var options = ["--help": false]
+        for name in GlobalOptions.flags { options[canonical(name)] = false }
+        for name in GlobalOptions.valued { options[name] = true }
+        for word in (own[command.page.name] ?? "").split(separator: " ") {
+            options[String(word.prefix { $0 != "=" })] = word.hasSuffix("=")
         }
+        return options
     }
+
+    /// The options that a command has beside the common ones. `=` stands behind one that takes one value, `=…` behind one
+    /// that takes several. A test compares them with what the parser knows.
+    private static let own = [
+        "approve": "--refuse --yes",
+        "card": "--number --publish -o= --force",
+        "check": "--tresor=… --head= --deep --repair",
+        "compact": "--tresor= --dry-run --yes",
+        "create": "--kind= --approver=…",
+        "decrypt": """
+        --tresor= --record= --any-record --from= --current --accept-unverified --accept-forked \
+        -o= -C= --force
+        """,
+        "delete": "--tresor= --yes=",
+        "device": "--yes",
+        "encrypt": "--tresor= --record= --type= --armour --allow-empty -o= -C=",
+        "export": "--tresor= --recovery --armour --without-attachments -o=",
+        "get": "--tresor= --rev= --all --accept-incomplete -o= -C= --force",
+        "keygen": "--kit= --no-kit --argon2id= --force --new-password-file= --new-password-fd=",
+        "list": "--hide= --unhide= --all",
+        "log": "--tresor= --head",
+        "members": "--tresor= --at=",
+        "passwd": "--revoke-devices --argon2id= --new-password-file= --new-password-fd=",
+        "put": "--tresor= --as= --type= --if= --delete --later --allow-empty",
+        "records": "--tresor= --versions --deleted",
+        "recover": "--kit= --from= --from-device --new-kit --argon2id= --new-password-file= --new-password-fd=",
+        "register": "--invitation= --no-login --replace --invite= --yes",
+        "remember": "--name= --days= --accept-same-disk",
+        "reseal": "--dry-run --accept-newcomers",
+        "revoke": "--tresor=… --me --dry-run --yes",
+        "rotate": "--tresor= --identity --approver=… --no-approver --kit= --no-kit --argon2id= --dry-run --yes",
+        "share": """
+        --tresor=… --role= --from-now --until= --number= --card= --yes \
+        --accept-unverified --wait= --dry-run
+        """,
+        "sync": "--tresor=… --watch --drop --yes",
+        "verify": "--number= --card= --mine= --replace --give-up --yes",
+    ]
 }

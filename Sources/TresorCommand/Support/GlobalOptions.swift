@@ -53,8 +53,8 @@ struct GlobalOptions: ParsableArguments, Sendable {
     /// Shows the common options to whatever is made of the commands from now on.
     static func offer() { isOffering.withLock { $0 = true } }
 
-    private static let flags: Set<String> = ["--batch", "--json", "-q", "--quiet"]
-    private static let valued: Set<String> = [
+    static let flags: Set<String> = ["--batch", "--json", "-q", "--quiet"]
+    static let valued: Set<String> = [
         "--home", "--store", "--store-ca", "--store-proxy", "--password-file", "--password-fd", "--color",
     ]
 

@@ -6,8 +6,6 @@ package import TresorCrypto
 package struct Pack: Hashable, Sendable {
     /// The maximum size in bytes: 1 MiB.
     package static let maximumByteCount = 1 << 20
-    /// The size of what stands before the items in bytes.
-    static let headByteCount = 1 + 2
 
     /// The items, by rising record name; at least one.
     package let items: [Item]

@@ -19,8 +19,6 @@ package enum OPAQUE {
     static let credentialResponseByteCount = 3 * keyByteCount + envelopeByteCount
     /// The size of the server's message in bytes: 320.
     package static let secondMessageByteCount = credentialResponseByteCount + 2 * keyByteCount + hashByteCount
-    /// The size of the client's last message in bytes: 64.
-    package static let thirdMessageByteCount = hashByteCount
 
     /// The names that both sides know. Both enter the envelope and the transcript.
     package struct Names: Sendable {

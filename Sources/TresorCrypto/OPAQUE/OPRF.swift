@@ -5,9 +5,6 @@
 /// A client learns the function of its input under the server's key. The server learns nothing of the input, and the
 /// client nothing of the key.
 package enum OPRF {
-    /// The size of a blinded and of an evaluated element in bytes: 32.
-    package static let elementByteCount = Ristretto255.byteCount
-
     private static let suite = Array("OPRFV1-\u{0}-ristretto255-SHA512".utf8)
 
     /// An input whose blinded element the client sends.

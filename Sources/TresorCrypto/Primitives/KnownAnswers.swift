@@ -4,8 +4,8 @@ import Clibsodium
 internal import Crypto
 internal import Foundation
 
-/// The primitives below TC1 and X-Wing, for published vectors (SPEC §5). Nothing here seals, signs or draws random
-/// bytes. The rest of the library never takes a nonce or associated data.
+/// The primitives below TC1 and X-Wing, for published answers (SPEC §5). Nothing here seals, signs or draws random bytes.
+/// The rest of the library never takes a nonce or associated data.
 package enum KnownAnswers {
     /// Opens ChaCha20-Poly1305 of RFC 8439.
     ///
@@ -22,58 +22,6 @@ package enum KnownAnswers {
             key)
         guard status == 0 else { throw .altered }
         return Array(plaintext.dropLast())
-    }
-
-    /// Computes X25519 (RFC 7748) with the library of X-Wing, and refuses points of low order as X-Wing does.
-    ///
-    /// - Throws: ``TresorError/altered`` for a point of low order, or other sizes.
-    package static func x25519(scalar: [UInt8], point: [UInt8]) throws(TresorError) -> [UInt8] {
-        guard scalar.count == 32, point.count == 32, try !XWing.isLowOrder(point) else { throw .altered }
-        do {
-            let key = try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: scalar)
-            let secret = try key.sharedSecretFromKeyAgreement(with: .init(rawRepresentation: point))
-            return unsafe secret.withUnsafeBytes { unsafe Array($0) }
-        } catch {
-            throw .altered
-        }
-    }
-
-    /// Derives the ML-KEM-768 public key of a 64-byte seed.
-    ///
-    /// - Throws: ``TresorError/altered`` for another size.
-    package static func mlkemPublicKey(seed: [UInt8]) throws(TresorError) -> [UInt8] {
-        do {
-            return Array(
-                try MLKEM768.PrivateKey(seedRepresentation: Data(seed), publicKey: nil).publicKey.rawRepresentation)
-        } catch {
-            throw .altered
-        }
-    }
-
-    /// Decapsulates with ML-KEM-768. A ciphertext of the right size always gives a key.
-    ///
-    /// - Throws: ``TresorError/altered`` for other sizes.
-    package static func mlkemDecapsulate(seed: [UInt8], ciphertext: [UInt8]) throws(TresorError) -> [UInt8] {
-        do {
-            let key = try MLKEM768.PrivateKey(seedRepresentation: Data(seed), publicKey: nil)
-            let secret = try key.decapsulate(Data(ciphertext))
-            return unsafe secret.withUnsafeBytes { unsafe Array($0) }
-        } catch {
-            throw .altered
-        }
-    }
-
-    /// Decapsulates with X-Wing.
-    ///
-    /// - Throws: ``TresorError/altered`` for other sizes.
-    package static func xwingDecapsulate(seed: [UInt8], encapsulated: [UInt8]) throws(TresorError) -> [UInt8] {
-        do {
-            let key = try XWingMLKEM768X25519.PrivateKey(seedRepresentation: Data(seed), publicKey: nil)
-            let secret = try key.decapsulate(Data(encapsulated))
-            return unsafe secret.withUnsafeBytes { unsafe Array($0) }
-        } catch {
-            throw .altered
-        }
     }
 
     /// Opens the messages of an HPKE context in the order of sealing, each with its associated data.

@@ -138,7 +138,7 @@ package enum XWing {
     }
 
     /// Whether every X25519 result with this key is zero.
-    static func isLowOrder(_ key: some Collection<UInt8>) throws(TresorError) -> Bool {
+    package static func isLowOrder(_ key: some Collection<UInt8>) throws(TresorError) -> Bool {
         try Sodium.start()
         let scalar = [UInt8](repeating: 0x40, count: 32)
         var result = [UInt8](repeating: 0, count: 32)

@@ -54,18 +54,12 @@ public final class FileSink: DraftSink, Sendable {
     ///
     /// - Throws: `TresorError.failed`; the path then has its old file, or all of the new one.
     @concurrent public func commit() async throws(TresorError) {
-        _ = try await Cores.apart { () throws(TresorError) in try self.commit(replacing: true) }
+        try await Cores.apart { () throws(TresorError) in try self.replace() }
     }
 
-    /// Makes the bytes durable and moves them to the path, unless something exists there.
-    ///
-    /// - Returns: `false` if something exists there; then nothing has changed, and the bytes are discarded.
-    /// - Throws: `TresorError.failed`; the path then has its old file, or all of the new one.
-    package func commitToFreePath() throws(TresorError) -> Bool { try commit(replacing: false) }
-
-    private func commit(replacing: Bool) throws(TresorError) -> Bool {
+    private func replace() throws(TresorError) {
         let taken = file.withLock { $0.take() }
         guard let taken else { throw .usage(.outOfOrder) }
-        return try taken.commit(replacing: replacing)
+        _ = try taken.commit(replacing: true)
     }
 }

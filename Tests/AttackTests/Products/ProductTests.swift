@@ -46,6 +46,13 @@ import Testing
         #expect(!(try Repository.text("Package.swift")).contains("define("))
     }
 
+    /// The code that runs the vectors is for reviewers.
+    @Test(.enabled(if: canReadSymbols, "nm is not present")) func vectorsAreRunByNoProduct() throws {
+        let symbols = try Self.symbols(of: Program.path)
+        #expect(symbols.contains { $0.contains("13TresorCommand") })
+        #expect(!symbols.contains { $0.contains("17TresorConformance") })
+    }
+
     @Test(.enabled(if: canReadSymbols, "nm is not present")) func A8_noDecompressorIsLinked() throws {
         let libraries = try tool("/usr/bin/readelf", ["-d", Program.path]).split(separator: "\n")
             .filter { $0.contains("(NEEDED)") }

@@ -6,7 +6,6 @@ import Testing
 import Tresor
 
 @testable import TresorCommand
-@testable import TresorConformance
 
 @Suite("Arguments")
 struct ArgumentTests {
@@ -28,26 +27,47 @@ struct ArgumentTests {
         #expect(arguments.rest == rest)
     }
 
-    /// The parser's description of every command: its options with one value, each with all its names.
-    private static func singleOptions() throws -> [(command: String, names: [String])] {
-        let surface = try JSONReader.read(Array(RootCommand._dumpHelp().utf8))
-        var found: [(String, [String])] = []
-        for command in surface["command"]?["subcommands"]?.list ?? [] {
-            guard let name = command["commandName"]?.text else { continue }
-            for argument in command["arguments"]?.list ?? []
-            where argument["kind"]?.text == "option" && argument["isRepeating"] == .bool(false) {
-                let names = argument["names"]?.list?.compactMap { name in
-                    name["name"]?.text.map { name["kind"]?.text == "long" ? "--\($0)" : "-\($0)" }
-                }
-                found.append((name, try #require(names)))
+    /// An option as the parser describes it.
+    private struct Described {
+        let names: [String]
+        let takesOneValue: Bool
+
+        /// - Parameter argument: `nil` comes of an operand.
+        init?(_ argument: [String: Any]) {
+            guard argument["kind"] as? String != "positional" else { return nil }
+            names = (argument["names"] as? [[String: Any]] ?? []).compactMap { name in
+                (name["name"] as? String).map { name["kind"] as? String == "long" ? "--\($0)" : "-\($0)" }
             }
+            takesOneValue = argument["kind"] as? String == "option" && argument["isRepeating"] as? Bool == false
         }
-        return found
+
+        static func options(of command: any SurfaceCommand.Type) throws -> [Described] {
+            let dump = try JSONSerialization.jsonObject(with: Data(command._dumpHelp().utf8)) as? [String: Any]
+            let description = try #require(dump?["command"] as? [String: Any])
+            return (description["arguments"] as? [[String: Any]] ?? []).compactMap { Described($0) }
+        }
+    }
+
+    @Test(
+        "Every command has the options that its list says, with as many values", arguments: RootCommand.commands.indices
+    )
+    func listed(_ index: Int) throws {
+        let command = RootCommand.commands[index]
+        var described: [String: Bool] = [:]
+        for option in try Described.options(of: command) {
+            for name in option.names { described[DeclaredOptions.canonical(name)] = option.takesOneValue }
+        }
+        #expect(DeclaredOptions.all(of: command) == described, "\(command.page.name)")
     }
 
     @Test("An option that takes one value is refused when it is given twice, under whichever names, and named")
     func repeatedOptions() throws {
-        let options = try Self.singleOptions()
+        var options: [(name: String, names: [String])] = []
+        for command in RootCommand.commands {
+            for option in try Described.options(of: command) where option.takesOneValue {
+                options.append((command.page.name, option.names))
+            }
+        }
         #expect(options.count > 100)
         for (name, names) in options {
             let command = try #require(RootCommand.command(named: name))

@@ -21,7 +21,7 @@ enum Readme {
             ## Running them
 
             ```
-            $ tresor selftest --vectors vectors
+            $ swift run -Xcxx -O2 tresor-selftest --vectors vectors
             $ python3 -m venv .venv && .venv/bin/pip install -r vectors/requirements.txt && .venv/bin/python vectors/verify.py
             ```
 
@@ -36,13 +36,13 @@ enum Readme {
             * `--live PATH`: makes a home, a log and files that the program `tresor` at PATH must open, opens those of that
               program, and reads the records that it compacted,
             * `--live-server PATH`: starts the program `tresor-server` at PATH with open registration, and speaks to it,
-            * `--nightly`, as `tresor selftest --nightly`: runs `nightly.json`, the cases of `accumulated.json` a million
+            * `--nightly`, as `tresor-selftest --nightly`: runs `nightly.json`, the cases of `accumulated.json` a million
               times each (made by the generator with `-c release -Xswiftc -enable-testing` and `--write-nightly vectors`; not in
               the index),
             * `--tables FILE`: prints the table of records of each line of FILE; a test of this package compares its own,
             * `--only NAME`, `--ignore-sums`, `--verbose`.
 
-            `tresor selftest --external DIR` runs the published vectors of other projects in DIR: `crypto/wycheproof`,
+            `tresor-selftest --external DIR` runs the published vectors of other projects in DIR: `crypto/wycheproof`,
             `crypto/blake2b`, `crypto/argon2`, `crypto/ed25519` (CCTV and speccheck), `crypto/hpke-pq`, `crypto/xwing`,
             `crypto/bip39`. Each set has one expected count of cases.
 

@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tresor
-import TresorCore
-import TresorCrypto
-
-/// A source of vector files. This module opens no file itself.
-package struct VectorSource: Sendable {
-    /// Whether a readable file exists.
-    let isPresent: @Sendable (String) -> Bool
-    /// All bytes of a file.
-    let read: @Sendable (String) throws -> [UInt8]
-
-    package init(
-        isPresent: @escaping @Sendable (String) -> Bool, read: @escaping @Sendable (String) throws -> [UInt8]
-    ) {
-        self.isPresent = isPresent
-        self.read = read
-    }
-}
-
 /// Runs every vector file and the published vectors of others.
-package struct Selftest {
+struct Selftest {
     /// The number of tests that passed.
-    package struct Report: Sendable {
-        package internal(set) var passed = 0
-        package internal(set) var failed = 0
+    struct Report {
+        var passed = 0
+        var failed = 0
         /// Whether the counts are those of the index.
-        package internal(set) var isComplete = true
+        var isComplete = true
 
         var count: Int { passed + failed }
-        package var isSuccess: Bool { failed == 0 && isComplete }
+        var isSuccess: Bool { failed == 0 && isComplete }
 
         mutating func add(_ other: Report) {
             passed += other.passed
@@ -45,66 +26,45 @@ package struct Selftest {
         "testkit",
     ]
 
-    private let directory: String?
+    private let directory: String
     private let external: String?
     private let isNightly: Bool
-    private let source: VectorSource
 
     /// - Parameters:
-    ///   - vectors: the directory of the vectors; `nil` to look for it.
+    ///   - vectors: the directory of the vectors.
     ///   - external: the directory of published vectors; `nil` to skip them.
     ///   - isNightly: whether to run the millions of cases too.
-    ///   - source: reads the files.
-    package init(vectors: String?, external: String?, isNightly: Bool = false, source: VectorSource) {
-        directory = vectors ?? Self.found(source)
+    init(vectors: String, external: String? = nil, isNightly: Bool = false) {
+        directory = vectors
         self.external = external
         self.isNightly = isNightly
-        self.source = source
-    }
-
-    /// `vectors/` beside the program, or in the current directory.
-    private static func found(_ source: VectorSource) -> String? {
-        let beside = CommandLine.arguments.first.map { program in
-            program.contains("/")
-                ? program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-                    + "/vectors" : "vectors"
-        }
-        return [beside, "vectors"].compactMap { $0 }.first { source.isPresent($0 + "/index.json") }
     }
 
     /// Runs all tests and prints a line for each file or directory of files.
     ///
-    /// - Throws: ``VectorProblem`` for an invalid index, and the errors of `line` and of the source.
-    package func run(_ line: (String) throws -> Void) async throws -> Report {
+    /// - Throws: ``VectorProblem`` for a directory or an index that is absent or invalid, and the errors of `line`.
+    func run(_ line: (String) throws -> Void) async throws -> Report {
+        if let external, !VectorDirectory.has(external) { throw VectorProblem("there is no directory \(external)") }
         var total = Report()
-        if let directory {
-            total = try await run(in: directory, line)
-        } else {
-            try line("no vectors found; the published answers that are compiled in:")
-            total = try PublishedAnswers.run(line)
-        }
-        if let external { total.add(try PublishedVectors(directory: external, source: source).run(line)) }
-        return try finish(total, line)
-    }
-
-    private func run(in directory: String, _ line: (String) throws -> Void) async throws -> Report {
-        var total = Report()
-        for suite in try Self.suites(try source.read(directory + "/index.json")) {
-            total.add(try await run(suite, in: directory, line))
+        for suite in try Self.suites(VectorDirectory.read(directory + "/index.json")) {
+            total.add(try await run(suite, line))
         }
         if isNightly {
             let millions = Suite(name: "nightly", section: "6", files: [.nightly])
-            total.add(try await run(millions, in: directory, line))
+            total.add(try await run(millions, line))
         }
+        if let external { total.add(try PublishedVectors(directory: external).run(line)) }
+        if !total.isComplete { try line("the counts are not those of index.json") }
+        try line("\(total.passed) passed, \(total.failed) failed")
         return total
     }
 
-    private func run(_ suite: Suite, in directory: String, _ line: (String) throws -> Void) async throws -> Report {
+    private func run(_ suite: Suite, _ line: (String) throws -> Void) async throws -> Report {
         var report = Report()
         var problems: [String] = []
         for file in suite.files {
             let before = report.count
-            for problem in await results(file, in: directory) {
+            for problem in await results(file) {
                 if let problem {
                     report.failed += 1
                     problems.append("  \(file.name): \(problem)")
@@ -120,20 +80,12 @@ package struct Selftest {
     }
 
     /// Returns for each test of a file `nil` or the fault.
-    private func results(_ file: IndexedFile, in directory: String) async -> [String?] {
-        do {
-            return try await VectorFile.results(file.name, try source.read(directory + "/" + file.name))
-        } catch let problem as VectorProblem {
-            return [problem.text]
+    private func results(_ file: IndexedFile) async -> [String?] {
+        do throws(VectorProblem) {
+            return try await VectorFile.results(file.name, VectorDirectory.read(directory + "/" + file.name))
         } catch {
-            return ["cannot be read"]
+            return [error.text]
         }
-    }
-
-    private func finish(_ report: Report, _ line: (String) throws -> Void) throws -> Report {
-        if !report.isComplete { try line("the counts are not those of index.json") }
-        try line("\(report.passed) passed, \(report.failed) failed")
-        return report
     }
 
     private struct IndexedFile {

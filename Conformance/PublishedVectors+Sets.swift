@@ -29,7 +29,7 @@ extension PublishedVectors {
     /// Points of low order are refused; all others give the published secret.
     func agreements(_ root: VectorValue) -> [Bool] {
         tests(root).map { test in
-            let secret = try? KnownAnswers.x25519(scalar: bytes(test["private"]), point: bytes(test["public"]))
+            let secret = try? PublishedPrimitives.x25519(scalar: bytes(test["private"]), point: bytes(test["public"]))
             let flags = test["flags"]?.list?.compactMap(\.text) ?? []
             let isLowOrder = flags.contains("ZeroSharedSecret") || flags.contains("LowOrderPublic")
             return isLowOrder ? secret == nil : secret == bytes(test["shared"])
@@ -39,9 +39,9 @@ extension PublishedVectors {
     func decapsulations(_ root: VectorValue) -> [Bool] {
         tests(root).map { test in
             let seed = bytes(test["seed"])
-            let key = try? KnownAnswers.mlkemDecapsulate(seed: seed, ciphertext: bytes(test["c"]))
+            let key = try? PublishedPrimitives.mlkemDecapsulate(seed: seed, ciphertext: bytes(test["c"]))
             guard test["result"]?.text == "valid" else { return key == nil }
-            return key == bytes(test["K"]) && (try? KnownAnswers.mlkemPublicKey(seed: seed)) == bytes(test["ek"])
+            return key == bytes(test["K"]) && (try? PublishedPrimitives.mlkemPublicKey(seed: seed)) == bytes(test["ek"])
         }
     }
 
@@ -54,7 +54,7 @@ extension PublishedVectors {
     }
 
     func seeds(_ root: VectorValue) -> [Bool] {
-        tests(root).map { (try? KnownAnswers.mlkemPublicKey(seed: bytes($0["seed"]))) == bytes($0["ek"]) }
+        tests(root).map { (try? PublishedPrimitives.mlkemPublicKey(seed: bytes($0["seed"]))) == bytes($0["ek"]) }
     }
 
     /// Rows of message, key, size and hash, between tabs.
@@ -131,7 +131,7 @@ extension PublishedVectors {
         try (root.list ?? []).map { test in
             let seed = bytes(test["sk"])
             let key = try XWing.publicKey(seed: SecretKey(SecretBytes(copying: seed.span)))
-            let secret = try KnownAnswers.xwingDecapsulate(seed: seed, encapsulated: bytes(test["ct"]))
+            let secret = try PublishedPrimitives.xwingDecapsulate(seed: seed, encapsulated: bytes(test["ct"]))
             return key.bytes == bytes(test["pk"]) && secret == bytes(test["ss"])
         }
     }

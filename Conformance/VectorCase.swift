@@ -79,9 +79,9 @@ struct VectorFields: Equatable, Sendable {
 }
 
 /// A vector that cannot be run.
-package struct VectorProblem: Error {
+struct VectorProblem: Error {
     /// The fault, for a person.
-    package let text: String
+    let text: String
 
     init(_ text: String) { self.text = text }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
-package import TresorCore
-package import TresorCrypto
+import TresorCore
+import TresorCrypto
 import TresorRecords
 
 /// The parts of a client, one by one, for the vectors (SPEC §17): reading, opening and validating. Nothing here seals,
 /// signs or draws random bytes.
-package enum Conformance {
+enum Conformance {
     /// Reads an object whole and writes it again.
     static func reencode(_ magic: Magic, _ bytes: [UInt8]) throws(TresorError) -> [UInt8] {
         switch magic {
@@ -52,7 +52,7 @@ package enum Conformance {
     }
 
     /// An identity from its newest seed and the sealed earlier ones.
-    package static func identity(
+    static func identity(
         chain: [UInt8], seed: [UInt8], previous: [[UInt8]]
     ) throws(TresorError) -> Identity {
         try Identity(
@@ -140,7 +140,7 @@ package enum Conformance {
     }
 
     /// Makes the snapshot of a folded log, SPEC §9.10.
-    package static func snapshot(_ state: LogState, of identity: Identity) throws(TresorError) -> [UInt8] {
+    static func snapshot(_ state: LogState, of identity: Identity) throws(TresorError) -> [UInt8] {
         try SnapshotStore(identity).bytes(of: state)
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A JSON value of a vector file. Fractions and exponents do not occur and are refused.
-package enum VectorValue: Equatable, Sendable {
+enum VectorValue: Equatable, Sendable {
     case text(String)
     case number(Int)
     case bool(Bool)
@@ -9,25 +9,25 @@ package enum VectorValue: Equatable, Sendable {
     case list([VectorValue])
     case members([String: VectorValue])
 
-    package subscript(name: String) -> VectorValue? {
+    subscript(name: String) -> VectorValue? {
         if case .members(let members) = self { members[name] } else { nil }
     }
 
-    package var text: String? { if case .text(let text) = self { text } else { nil } }
-    package var number: Int? { if case .number(let number) = self { number } else { nil } }
-    package var list: [VectorValue]? { if case .list(let list) = self { list } else { nil } }
-    package var members: [String: VectorValue]? { if case .members(let members) = self { members } else { nil } }
+    var text: String? { if case .text(let text) = self { text } else { nil } }
+    var number: Int? { if case .number(let number) = self { number } else { nil } }
+    var list: [VectorValue]? { if case .list(let list) = self { list } else { nil } }
+    var members: [String: VectorValue]? { if case .members(let members) = self { members } else { nil } }
 }
 
 /// Reads the JSON of the vectors.
-package struct JSONReader {
+struct JSONReader {
     private let bytes: [UInt8]
     private var index = 0
     private static let depthLimit = 32
 
-    package struct Malformed: Error {}
+    struct Malformed: Error {}
 
-    package static func read(_ bytes: [UInt8]) throws(Malformed) -> VectorValue {
+    static func read(_ bytes: [UInt8]) throws(Malformed) -> VectorValue {
         var reader = JSONReader(bytes: bytes)
         let value = try reader.value(depth: 0)
         reader.skipBlanks()
