@@ -3,11 +3,7 @@
 #if !canImport(Darwin)
     import Copenssl
 
-    #if canImport(Musl)
-        import Musl
-    #else
-        import Glibc
-    #endif
+    import Glibc
 
     /// Notes why OpenSSL does not accept the certificate of a connection. It decides nothing.
     ///
