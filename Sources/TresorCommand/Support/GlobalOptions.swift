@@ -54,7 +54,8 @@ struct GlobalOptions: ParsableArguments, Sendable {
     static func offer() { isOffering.withLock { $0 = true } }
 
     private static let flags: Set<String> = ["--batch", "--json", "-q", "--quiet"]
-    private static let valued: Set<String> = [
+    /// Those with one value.
+    static let valued: Set<String> = [
         "--home", "--store", "--store-ca", "--store-proxy", "--password-file", "--password-fd", "--color",
     ]
 
