@@ -108,10 +108,10 @@ struct MovedHomeTests {
         let moved = try #require(IdentityBackup(in: places))
         #expect(try await moved.move(includingIdentity: true, in: home, after: SlotWait()))
         let name = moved.path.split(separator: "/").last.map(String.init) ?? ""
-        #expect(FileManager.default.fileExists(atPath: "\(places.state)/\(name)/device-half"))
+        #expect(FileManager.default.fileExists(atPath: "\(places.state)/\(name)/device-share"))
         moved.putBack()
         for object in try Self.objects() { #expect(try home.read(object) == [1, 2, 3], "\(object)") }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: places.state) == ["device-half"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: places.state) == ["device-share"])
     }
 
     @Test("What is moved aside takes nobody's place")
