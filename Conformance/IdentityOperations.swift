@@ -51,7 +51,7 @@ enum IdentityOperations {
         let file = try IdentityFile(input.bytes("file"))
         return opened(
             try Conformance.open(
-                file, deviceShare: input.bytes("device half"), serverShare: input.bytes("store half"),
+                file, deviceShare: input.bytes("device share"), serverShare: input.bytes("server share"),
                 now: input.integer("now")))
     }
 

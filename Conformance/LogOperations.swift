@@ -21,14 +21,14 @@ enum LogOperations {
         return fields(of: state, void: fold.voidRule)
     }
 
-    static func keepState(_ input: VectorFields) throws -> VectorFields {
+    static func makeSnapshot(_ input: VectorFields) throws -> VectorFields {
         let state = try input.state()
-        return VectorFields(["kept state": try Conformance.snapshot(state, of: input.identity())])
+        return VectorFields(["snapshot": try Conformance.snapshot(state, of: input.identity())])
     }
 
-    static func openKeptState(_ input: VectorFields) throws -> VectorFields {
+    static func openSnapshot(_ input: VectorFields) throws -> VectorFields {
         fields(
-            of: try Conformance.openSnapshot(input.bytes("kept state"), of: input.tresor(), as: input.identity()))
+            of: try Conformance.openSnapshot(input.bytes("snapshot"), of: input.tresor(), as: input.identity()))
     }
 
     /// The compared fields of a state, and of the entry before it that is folded.
@@ -44,7 +44,7 @@ enum LogOperations {
         return VectorFields([
             "head": bigEndianBytes(state.head.sequence) + state.head.hash.bytes,
             "head time": bigEndianBytes(state.headTime),
-            "epoch": bigEndianBytes(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
+            "epoch": bigEndianBytes(state.epoch), "rekey pending": [state.isRekeyPending ? 1 : 0],
             "floor": bigEndianBytes(state.floor), "checkpoint": bigEndianBytes(state.checkpoint),
         ]).with("members", rows(state.members)).with("waiting", rows(state.waiting)).with("approved", approved)
             .with("approvers", state.approvers.map(\.digest.bytes))

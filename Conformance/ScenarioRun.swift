@@ -161,7 +161,7 @@ final class ScenarioRun {
             }
             return [
                 "head": .text(Hex.text(bigEndianBytes(state.head.sequence) + state.head.hash.bytes)),
-                "epoch": .text(Hex.text(bigEndianBytes(state.epoch))), "rotate first": .bool(state.isRekeyPending),
+                "epoch": .text(Hex.text(bigEndianBytes(state.epoch))), "rekey pending": .bool(state.isRekeyPending),
                 "role": .text(state.members[player.identity.user]?.role.description ?? "none"),
                 "members": .number(state.members.count), "keys": .text(keys),
                 "founder": .text(Self.word(for: try session.client.trust.founderTrustBlocking(in: state))),

@@ -10,7 +10,7 @@ enum ServiceOperations {
     }
 
     static func deviceKey(_ input: VectorFields) throws -> VectorFields {
-        let device = try DeviceShare(input.secret("device half"))
+        let device = try DeviceShare(input.secret("device share"))
         return VectorFields([
             "user": device.user.digest.bytes, "device": device.id.bytes, "device key": try device.publicKey().bytes,
         ])

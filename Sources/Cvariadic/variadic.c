@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Cvariadic.h"
 
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 
@@ -25,6 +26,9 @@ int variadic_sqlite3_defend(void *database, int greatest_row) {
 void variadic_sqlite3_understand_uris(void) { sqlite3_config(SQLITE_CONFIG_URI, 1); }
 
 int variadic_forbid_dumps(void) {
+  // The backtracer of Swift's runtime would read and print this memory on a crash, or wait for it in vain.
+  static const int crashes[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
+  for (unsigned i = 0; i < sizeof crashes / sizeof *crashes; i++) signal(crashes[i], SIG_DFL);
   // A handler of cores that the system pipes them to is not held back by this limit.
   static const struct rlimit none = {0, 0};
   if (setrlimit(RLIMIT_CORE, &none) != 0) return -1;

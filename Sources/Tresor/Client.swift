@@ -158,9 +158,6 @@ public struct Client: Sendable {
     ///
     /// - Throws: ``TresorError/notFound`` when there is none; ``TresorError/altered`` or ``TresorError/unsupported``
     ///   when it does not decode.
-    @concurrent package func identityFile() async throws(TresorError) -> IdentityFile { try identityFileBlocking() }
-
-    /// Does what ``identityFile()`` does, on the calling thread.
     package func identityFileBlocking() throws(TresorError) -> IdentityFile {
         guard let bytes = try home.read(.identity) else { throw .notFound }
         return try recalled.identity.value(of: bytes) { (bytes) throws(TresorError) in try IdentityFile(bytes) }

@@ -2,11 +2,7 @@
 
 #if !canImport(Darwin)
     import Copenssl
-    #if canImport(Musl)
-        import Musl
-    #else
-        import Glibc
-    #endif
+    import Glibc
 #endif
 
 /// Where the certificates of the trusted authorities are.

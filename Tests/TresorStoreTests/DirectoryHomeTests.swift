@@ -40,8 +40,8 @@ import TresorCrypto
         case .notedStores: "deep/data/stores"
         case .knownServices: "deep/data/services"
         case .wraps: "deep/data/wraps"
-        case .deviceShare: "state/device-half"
-        case .cleanupJournal: "deep/data/leftovers"
+        case .deviceShare: "state/device-share"
+        case .cleanupJournal: "deep/data/cleanup"
         case .log(let id, let part): "deep/data/logs/" + hexadecimal(id.digest) + ".\(part)"
         case .state(let id): "deep/data/logs/" + hexadecimal(id.digest) + ".state"
         case .records(let id, let part, let piece):

@@ -30,7 +30,7 @@ import Testing
             let pattern = /^ *(?:@\w+ )*(?:(?:public|package|internal) )?import (\w+)/
             for match in text.matches(of: pattern.anchorsMatchLineEndings()) { found.insert(String(match.1)) }
         }
-        let libraries: Set = ["Darwin", "Glibc", "Musl"]
+        let libraries: Set = ["Darwin", "Glibc"]
         return found.isDisjoint(with: libraries) ? found : found.subtracting(libraries).union(["libc"])
     }
 
@@ -49,7 +49,7 @@ import Testing
         let directory = Repository.root.appending(path: "Sources/TresorCore").path(percentEncoded: false)
         for name in try FileManager.default.subpathsOfDirectory(atPath: directory) where name.hasSuffix(".swift") {
             let text = try Repository.text("Sources/TresorCore/\(name)")
-            let isPure = !text.contains(/import (?:Darwin|Dispatch|Foundation|Glibc|Musl|Synchronization)/)
+            let isPure = !text.contains(/import (?:Darwin|Dispatch|Foundation|Glibc|Synchronization)/)
             #expect(isPure == (name != "Concurrency/Cores.swift"), "\(name)")
             for word in ["clock()", "Date(", "open(path", "socket("] {
                 #expect(!text.contains(word), "\(name): \(word)")

@@ -12,7 +12,7 @@ import Testing
     /// The objects of their own. Of a list each element is one.
     private static let objects: Set = [
         "sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name",
-        "sealed names", "kept state", "keys", "pk", "device half", "store half", "tresor", "A", "sig", "x", "pk",
+        "sealed names", "snapshot", "keys", "pk", "device share", "server share", "tresor", "A", "sig", "x", "pk",
         "object",
     ]
 

@@ -73,7 +73,8 @@ enum Seeds {
     /// A share of each file, so that every file has a turn.
     private static func published(in folder: URL) -> [[UInt8]] {
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
-        let files = names.sorted().map { strings(of: folder.appending(path: $0)) }.filter { !$0.isEmpty }
+        let files = names.sorted().filter { !$0.hasSuffix(".py") }.map { strings(of: folder.appending(path: $0)) }
+            .filter { !$0.isEmpty }
         var found: Set<[UInt8]> = []
         for file in files {
             let share = max(1, limit / files.count)

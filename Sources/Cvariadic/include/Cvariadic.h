@@ -12,7 +12,8 @@ int variadic_sqlite3_defend(void *database, int greatest_row);
 /// Lets a connection be opened by a URI, which SQLite may be built without. Has an effect only before SQLite is first used.
 void variadic_sqlite3_understand_uris(void);
 
-/// Keeps this process from leaving a core file, and from being dumped or attached to where the system can do that.
+/// Keeps this process from leaving a core file, from printing its memory when it crashes, and from being dumped or attached to where the
+/// system can do that.
 /// Returns 0, or -1 with `errno` set.
 int variadic_forbid_dumps(void);
 

@@ -139,9 +139,6 @@ package struct LogReader: Sendable {
     }
 
     /// Returns the tresors of which this home has verified a log.
-    @concurrent package func known() async throws(TresorError) -> [TresorID] { try knownBlocking() }
-
-    /// Does what ``known()`` does, on the calling thread.
     package func knownBlocking() throws(TresorError) -> [TresorID] {
         try client.heads().heads.keys.sorted()
     }

@@ -283,11 +283,6 @@ extension Tresors {
     /// Returns the people of whom this home has compared a newer card than the log has: members, and the founder.
     ///
     /// - Returns: the user ids, rising.
-    @concurrent package func superseded(in state: LogState) async throws(TresorError) -> [UserID] {
-        try supersededBlocking(in: state)
-    }
-
-    /// Does what ``superseded(in:)`` does, on the calling thread.
     package func supersededBlocking(in state: LogState) throws(TresorError) -> [UserID] {
         let pins = try client.pins()
         return Set(state.members.keys).union(state.waiting.keys).union(state.approvers).union([state.founder]).filter {

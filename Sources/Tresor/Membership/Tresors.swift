@@ -13,7 +13,7 @@ package struct Tresors: Sendable {
     /// Makes a tresor with its first epoch (SPEC §9.7, `create`).
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `nameEmpty` for an empty name, and with `tresorExists` for one that
-    ///   this person already gave to a tresor of their own; the errors of ``proveMarks()``, before anything is sent;
+    ///   this person already gave to a tresor of their own; the errors of ``proveMarksBlocking()``, before anything is sent;
     ///   ``TresorError/cancelled`` for a task that was cancelled before, and then nothing was made.
     ///
     /// - Parameters:
@@ -183,9 +183,6 @@ package struct Tresors: Sendable {
     }
 
     /// Returns the name of a tresor as this person last opened it; `nil` when the home does not know it.
-    @concurrent package func knownName(of tresor: TresorID) async -> Name? { knownNameBlocking(of: tresor) }
-
-    /// Does what ``knownName(of:)`` does, on the calling thread.
     package func knownNameBlocking(of tresor: TresorID) -> Name? {
         knownNames()[tresor]
     }
@@ -215,9 +212,6 @@ package struct Tresors: Sendable {
     }
 
     /// Whether this person hid a tresor.
-    @concurrent package func isHidden(_ tresor: TresorID) async -> Bool { isHiddenBlocking(tresor) }
-
-    /// Does what ``isHidden(_:)`` does, on the calling thread.
     package func isHiddenBlocking(_ tresor: TresorID) -> Bool { client.marks()[tresor].isHidden }
 
     /// Opens the marks of the home, which proves that they can be changed (SPEC §8.5, `openMarks`).
@@ -225,19 +219,11 @@ package struct Tresors: Sendable {
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported`` when they do not open;
     ///   ``TresorError/failed(_:)`` when they cannot be read. Marks that do not open are not replaced: the person moves
     ///   the file away.
-    @concurrent package func proveMarks() async throws(TresorError) { try proveMarksBlocking() }
-
-    /// Does what ``proveMarks()`` does, on the calling thread.
     package func proveMarksBlocking() throws(TresorError) { _ = try client.openMarks() }
 
     /// Hides a tresor, or shows it again.
     ///
-    /// - Throws: the errors of ``proveMarks()``; ``TresorError/busy``.
-    @concurrent package func hide(_ tresor: TresorID, _ isHidden: Bool = true) async throws(TresorError) {
-        try await Cores.apart { () throws(TresorError) in try hideBlocking(tresor, isHidden) }
-    }
-
-    /// Does what ``hide(_:_:)`` does, on the calling thread.
+    /// - Throws: the errors of ``proveMarksBlocking()``; ``TresorError/busy``.
     package func hideBlocking(_ tresor: TresorID, _ isHidden: Bool = true) throws(TresorError) {
         try mark(tresor, .hidden, isHidden)
     }
@@ -246,7 +232,7 @@ package struct Tresors: Sendable {
     /// person confirmed it.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `notFounder` for a tresor that names another founder;
-    ///   ``TresorError/forked`` for one that has newer or other keys of this person; the errors of ``proveMarks()``;
+    ///   ``TresorError/forked`` for one that has newer or other keys of this person; the errors of ``proveMarksBlocking()``;
     ///   ``TresorError/busy``.
     @concurrent package func confirmMine(_ state: LogState) async throws(TresorError) {
         try await Cores.apart { () throws(TresorError) in try confirmMineBlocking(state) }

@@ -139,9 +139,6 @@ public struct Contacts: Sendable {
     }
 
     /// Returns all people whom this home has verified.
-    @concurrent package func pinned() async throws(TresorError) -> [Pin] { try pinnedBlocking() }
-
-    /// Does what ``pinned()`` does, on the calling thread.
     package func pinnedBlocking() throws(TresorError) -> [Pin] { try client.pins().pins }
 
     /// Returns the people meant by a handle, or by a user id of at least 6 characters (SPEC §9.12).
@@ -219,11 +216,6 @@ public struct Contacts: Sendable {
     /// Returns the reason to believe a chain, by this home's pins.
     ///
     /// - Throws: ``TresorError/forked`` for an older or a different card of a pinned person.
-    @concurrent package func trust(in chain: CardChain) async throws(TresorError) -> Person.Trust {
-        try trustBlocking(in: chain)
-    }
-
-    /// Does what ``trust(in:)`` does, on the calling thread.
     package func trustBlocking(in chain: CardChain) throws(TresorError) -> Person.Trust {
         try trust(in: chain, pins: client.pins())
     }

@@ -17,11 +17,6 @@ package struct LogTrust: Sendable {
     /// tresor without a pinned head in which the founder's newest keys have signed nothing.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
-    @concurrent package func founderTrust(in state: LogState) async throws(TresorError) -> Person.Trust {
-        try founderTrustBlocking(in: state)
-    }
-
-    /// Does what ``founderTrust(in:)`` does, on the calling thread.
     package func founderTrustBlocking(in state: LogState) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
         if let mine = try client.people.ownChain(), mine.user == state.founder {

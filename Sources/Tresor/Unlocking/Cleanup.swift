@@ -12,9 +12,6 @@ package struct Cleanup: Sendable {
 
     /// Whether a change of the key slots was interrupted. The store then still has to delete something, which
     /// ``finish()`` does, or to learn of a generation.
-    @concurrent package func isPending() async throws(TresorError) -> Bool { try isPendingBlocking() }
-
-    /// Does what ``isPending()`` does, on the calling thread.
     package func isPendingBlocking() throws(TresorError) -> Bool {
         let noted = try journal()
         let mine = try client.people.ownChain()
@@ -23,9 +20,6 @@ package struct Cleanup: Sendable {
     }
 
     /// Returns the devices of this home's identity whose removal was begun and interrupted.
-    @concurrent package func endingDevices() async throws(TresorError) -> [DeviceID] { try endingDevicesBlocking() }
-
-    /// Does what ``endingDevices()`` does, on the calling thread.
     package func endingDevicesBlocking() throws(TresorError) -> [DeviceID] {
         let mine = try client.identityFileBlocking().chain.user
         return try journal().devices.filter { $0.user == mine }.map(\.id).sorted { $0.description < $1.description }
@@ -40,9 +34,6 @@ package struct Cleanup: Sendable {
     }
 
     /// Whether this home has a new generation, and publishing it to the store and the tresors was interrupted.
-    @concurrent package func isIntroducing() async throws(TresorError) -> Bool { try isIntroducingBlocking() }
-
-    /// Does what ``isIntroducing()`` does, on the calling thread.
     package func isIntroducingBlocking() throws(TresorError) -> Bool {
         try journal().generations.contains(client.identityFileBlocking().chain.newest.generation)
     }

@@ -23,9 +23,6 @@ public struct DeviceUnlock: Sendable {
     }
 
     /// Reads the id of this device; `nil` if it is not trusted.
-    @concurrent package func id() async throws(TresorError) -> DeviceID? { try idBlocking() }
-
-    /// Does what ``id()`` does, on the calling thread.
     package func idBlocking() throws(TresorError) -> DeviceID? {
         try share()?.id
     }

@@ -96,16 +96,11 @@ package struct Recovery: Sendable {
     }
 
     /// Whether a kit was prepared here and its change was interrupted. Repeating the change then resumes it.
-    @concurrent package func isPrepared(_ kit: borrowing RecoveryKit) async throws(TresorError) -> Bool {
-        try isPreparedBlocking(kit)
-    }
-
-    /// Does what ``isPrepared(_:)`` does, on the calling thread.
     package func isPreparedBlocking(_ kit: borrowing RecoveryKit) throws(TresorError) -> Bool {
         try isPreparedBlocking(at: kit.locator())
     }
 
-    /// Does what ``isPrepared(_:)`` does for the kit with a locator, on the calling thread.
+    /// Does what ``isPreparedBlocking(_:)`` does, for the kit with a locator.
     package func isPreparedBlocking(at locator: Hash256) throws(TresorError) -> Bool {
         if try client.cleanup.journal().kits.contains(where: { $0.locator == locator }) { return true }
         guard try client.cleanup.isIntroducingBlocking() else { return false }

@@ -48,7 +48,7 @@ final class IdentityBackup: Sendable {
         let others = (Paths.objectNames.filter { $0 != "identity" } + Paths.objectDirectories).map { name in
             (Paths.join(places.data, name), Paths.join(path, name))
         }
-        let half = "device-half"
+        let half = "device-share"
         return [identity] + others + [(Paths.join(places.state, half), Paths.join(stateDirectory, half))]
     }
 

@@ -21,7 +21,6 @@ enum Hardening {
                 .failed(.permissions), "the program is installed set-uid or set-gid and does not run so")
         }
         _ = variadic_forbid_dumps()
-        crashAtOnce()
         signal(SIGPIPE, SIG_DFL)
         // A caller who ignores it would have the system take away the end of the password command.
         signal(SIGCHLD, SIG_DFL)
@@ -48,11 +47,5 @@ enum Hardening {
                 close(opened)
             }
         }
-    }
-
-    /// Turns off the backtracer of Swift's runtime, which would read and print this memory on a crash, or wait for it
-    /// in vain.
-    private static func crashAtOnce() {
-        for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
     }
 }

@@ -18,7 +18,7 @@ import Tresor
 enum Interrupts {
     typealias Token = Int
 
-    private struct LogState {
+    private struct State {
         var cleanups: [(token: Token, run: @Sendable () -> Void)] = []
         var nextToken = 0
         var isLeaving = false
@@ -34,7 +34,7 @@ enum Interrupts {
         let resume: @Sendable () -> Void
     }
 
-    private static let state = Mutex(LogState())
+    private static let state = Mutex(State())
     private static let steps = DispatchGroup()
 
     static func reportsJSON(_ json: Bool) {

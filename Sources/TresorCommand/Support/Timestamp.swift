@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import TresorCore
 
 /// Seconds since 1970-01-01T00:00:00Z without leap seconds, and their ISO 8601 forms, always UTC.
 struct Timestamp: Hashable, Comparable, Sendable {
@@ -8,15 +9,14 @@ struct Timestamp: Hashable, Comparable, Sendable {
 
     /// 9999-12-31T23:59:59Z; what is later has no four-digit year.
     static let last = Timestamp(seconds: 253_402_300_799)
-    static let secondsPerDay: UInt64 = 86_400
+    static let secondsPerDay = CivilDay.secondsPerDay
 
     static func < (left: Timestamp, right: Timestamp) -> Bool { left.seconds < right.seconds }
 
     /// `2026-05-02`.
     var date: String {
         guard self <= .last else { return "after 9999" }
-        let (year, month, day) = Self.civil(seconds / Self.secondsPerDay)
-        return "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
+        return CivilDay(at: seconds).text
     }
 
     /// `2026-05-02 14:03`.
@@ -31,41 +31,7 @@ struct Timestamp: Hashable, Comparable, Sendable {
         return "\(date)T\(clock)Z"
     }
 
-    private var clock: String {
-        let second = seconds % Self.secondsPerDay
-        return [second / 3600, second / 60 % 60, second % 60].map { Self.padded($0, 2) }.joined(separator: ":")
-    }
-
-    private static func padded(_ value: UInt64, _ digits: Int) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, digits - text.count)) + text
-    }
-
-    /// The Gregorian date of a day counted from 1970-01-01, by eras of 400 years that begin in March.
-    private static func civil(_ day: UInt64) -> (year: UInt64, month: UInt64, day: UInt64) {
-        let shifted = day + 719_468
-        let era = shifted / 146_097
-        let dayOfEra = shifted % 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
-    }
-
-    /// The day of a Gregorian date from 1970 on, or `nil` if there is no such date.
-    fileprivate static func day(year: UInt64, month: UInt64, day: UInt64) -> UInt64? {
-        let isLeap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
-        let lengths: [UInt64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        guard (1970...9999).contains(year), (1...12).contains(month), (1...lengths[Int(month) - 1]).contains(day) else {
-            return nil
-        }
-        let marchYear = month <= 2 ? year - 1 : year
-        let marchMonth = month > 2 ? month - 3 : month + 9
-        let dayOfYear = (153 * marchMonth + 2) / 5 + day - 1
-        let yearOfEra = marchYear % 400
-        return marchYear / 400 * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
+    private var clock: String { CivilDay.clock(at: seconds) }
 }
 
 /// A DATE of the command line: `YYYY-MM-DD`, or RFC 3339 with seconds and a zone.
@@ -114,9 +80,9 @@ private struct DateScanner {
 
     mutating func date() -> UInt64? {
         guard let year = number(4), skip("-"), let month = number(2), skip("-"), let day = number(2),
-            let count = Timestamp.day(year: year, month: month, day: day)
+            let date = CivilDay(year: year, month: month, day: day)
         else { return nil }
-        return count * Timestamp.secondsPerDay
+        return date.dayCount * Timestamp.secondsPerDay
     }
 
     mutating func timeAndZone(after date: UInt64) -> UInt64? {

@@ -63,8 +63,8 @@ public struct HomeObject: Hashable, Sendable {
         case .notedStores: "stores"
         case .knownServices: "services"
         case .wraps: "wraps"
-        case .deviceShare: "device-half"
-        case .cleanupJournal: "leftovers"
+        case .deviceShare: "device-share"
+        case .cleanupJournal: "cleanup"
         case .log(let tresor, let part): "logs/\(Self.hexadecimal(tresor.digest)).\(part)"
         case .state(let tresor): "logs/\(Self.hexadecimal(tresor.digest)).state"
         case .records(let tresor, let part, let piece):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
 package import TresorCrypto
 
 /// The head of an answer in HTTP/1, read strictly: what a service of this release writes, and what a proxy may write or

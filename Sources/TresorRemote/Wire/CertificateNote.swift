@@ -4,11 +4,7 @@
     import Copenssl
     import TresorTLS
 
-    #if canImport(Musl)
-        import Musl
-    #else
-        import Glibc
-    #endif
+    import Glibc
 
     /// Notes why OpenSSL does not accept the certificate of a connection. It decides nothing.
     ///

@@ -5,11 +5,7 @@
     import Synchronization
     import TresorStore
 
-    #if canImport(Musl)
-        import Musl
-    #else
-        import Glibc
-    #endif
+    import Glibc
 
     /// The time until which a step waits.
     typealias Deadline = ContinuousClock.Instant
@@ -19,11 +15,7 @@
         private let descriptor: FileDescriptor
 
         /// A connection that is gone is an error, and no signal.
-        #if canImport(Musl)
-            private static let quietly = MSG_NOSIGNAL
-        #else
-            private static let quietly = Int32(MSG_NOSIGNAL)
-        #endif
+        private static let quietly = Int32(MSG_NOSIGNAL)
 
         private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
@@ -256,11 +248,7 @@
         private static func addresses(of place: HostAndPort, flags: Int32) -> [SocketAddress] {
             var hints = addrinfo()
             hints.ai_family = AF_UNSPEC
-            #if canImport(Musl)
-                hints.ai_socktype = SOCK_STREAM
-            #else
-                hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-            #endif
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
             hints.ai_flags = flags
             var list: UnsafeMutablePointer<addrinfo>?
             guard getaddrinfo(place.host, String(place.port), &hints, &list) == 0 else { return [] }

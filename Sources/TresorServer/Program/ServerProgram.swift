@@ -3,8 +3,6 @@
 #if Server
     #if canImport(Darwin)
         import Darwin
-    #elseif canImport(Musl)
-        import Musl
     #else
         import Glibc
     #endif
@@ -45,9 +43,6 @@
         /// Keeps what this memory holds of people out of core files, which would have the bodies of requests.
         private static func harden() {
             _ = variadic_forbid_dumps()
-            // The backtracer of Swift's runtime would print this memory, or wait in vain for a process that it may not
-            // read.
-            for number in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { signal(number, SIG_DFL) }
             signal(SIGPIPE, SIG_IGN)
             // A file that may not grow further is a failed write, not the end of the service.
             signal(SIGXFSZ, SIG_IGN)

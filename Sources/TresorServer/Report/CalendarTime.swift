@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import TresorCore
+
     #if canImport(Darwin)
         import Darwin
-    #elseif canImport(Musl)
-        import Musl
     #else
         import Glibc
     #endif
@@ -23,42 +23,18 @@
         }
 
         /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
-        var httpDate: String {
-            let fields = fields
-            let day = Self.days[Int(fields.tm_wday)]
-            let date = "\(two(fields.tm_mday)) \(Self.months[Int(fields.tm_mon)]) \(fields.tm_year + 1900)"
-            return "\(day), \(date) \(clock) GMT"
-        }
+        var httpDate: String { HTTPDate.text(unsigned) }
 
         /// `1994-11-06T08:49:37.120Z` (RFC 3339).
         var text: String {
             let fraction = String(milliseconds + 1000).dropFirst()
-            return "\(day)T\(clock).\(fraction)Z"
+            return "\(day)T\(CivilDay.clock(at: unsigned)).\(fraction)Z"
         }
 
         /// `1994-11-06`.
-        var day: String {
-            let fields = fields
-            return "\(fields.tm_year + 1900)-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday))"
-        }
+        var day: String { CivilDay(at: unsigned).text }
 
-        private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-        private static let months = [
-            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-        ]
-
-        private var fields: tm {
-            var time = time_t(seconds)
-            var fields = tm()
-            gmtime_r(&time, &fields)
-            return fields
-        }
-
-        private var clock: String {
-            let fields = fields
-            return "\(two(fields.tm_hour)):\(two(fields.tm_min)):\(two(fields.tm_sec))"
-        }
-
-        private func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        /// The seconds from 1970 on; no time here is before that.
+        private var unsigned: UInt64 { UInt64(clamping: seconds) }
     }
 #endif

@@ -2,8 +2,6 @@
 
 #if canImport(Darwin)
     package import Darwin
-#elseif canImport(Musl)
-    package import Musl
 #else
     package import Glibc
 #endif
@@ -27,11 +25,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         ///
         /// - Throws: the ``SystemError`` of socket(2).
         package init(socketOf family: Int32) throws(SystemError) {
-            #if canImport(Musl)
-                let kind = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC
-            #else
-                let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-            #endif
+            let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
             try self.init(opened: try SystemError.retrying { socket(family, kind, 0) })
         }
     #endif

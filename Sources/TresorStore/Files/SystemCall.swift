@@ -2,8 +2,6 @@
 
 #if canImport(Darwin)
     package import Darwin
-#elseif canImport(Musl)
-    package import Musl
 #else
     package import Glibc
 #endif

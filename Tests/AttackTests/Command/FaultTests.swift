@@ -58,7 +58,7 @@ import Testing
             let isPlacing = ["rename", "link"].contains { name.hasPrefix($0) }
             if isOfAHome {
                 return isPlacing
-                    && ["identity", "pins", "heads", "device-half"].contains { line.contains("\"\($0)\"") }
+                    && ["identity", "pins", "heads", "device-share"].contains { line.contains("\"\($0)\"") }
             }
             return !line.contains(".db") && (isPlacing || ["write", "fsync"].contains(name))
         }

@@ -245,7 +245,7 @@ import TresorStore
             #expect(ending.code == 64, "\(store): \(ending.errorText)")
             #expect(ending.errorText.contains("tresor: hint: tresor"), "\(store)")
             #expect(ending.errorText.contains("--accept-same-disk"), "\(store)")
-            #expect(!FileManager.default.fileExists(atPath: "\(home)/state/device-half"), "\(store)")
+            #expect(!FileManager.default.fileExists(atPath: "\(home)/state/device-share"), "\(store)")
         }
         // The store that the home uses when none is named.
         var program = stage.program

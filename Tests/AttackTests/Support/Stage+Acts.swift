@@ -64,7 +64,7 @@ extension Stage {
         case ("decrypt", _): return self["read.json"] == Stage.plan(100_000)
         case ("card", "-o"): return try run(as: "anna", ["inspect", "card.txt"]).code == 0
         case ("reseal", _): return try expect(as: "anna", ["inspect", "plan.tresor", "--json"]).contains("\"key\":2")
-        case ("forget", _): return self["homes/anna/state/device-half"].isEmpty
+        case ("forget", _): return self["homes/anna/state/device-share"].isEmpty
         case ("device", _): return try !expect(as: "anna", ["device", "list"]).contains(device)
         case ("card", "--publish"):
             return try expect(as: "house", ["card", "anna", "--store", scratch["new.db"]]) != ""

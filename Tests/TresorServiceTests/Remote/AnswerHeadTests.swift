@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TresorCore
 import TresorCrypto
 
 @testable import TresorRemote
@@ -164,12 +165,15 @@ import TresorCrypto
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799),
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
         ] as [(String, UInt64)])
-    func aDateIsRead(_ text: String, _ seconds: UInt64) { #expect(HTTPDate.seconds(text.utf8) == seconds) }
+    func aDateIsReadAndWritten(_ text: String, _ seconds: UInt64) {
+        #expect(HTTPDate.seconds(text.utf8) == seconds && HTTPDate.text(seconds) == text)
+    }
 
     @Test(arguments: [
         "", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 UTC",
         "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT",
-        "Sun, 06 Nov 1969 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, 06 Nov 19é4 08:49:37 GM",
+        "Sun, 06 Nov 1969 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ", "Wed, 30 Feb 2000 08:49:37 GMT",
+        "Sun, 06 Nov 19é4 08:49:37 GM",
     ])
     func anotherDateIsNone(_ text: String) { #expect(HTTPDate.seconds(text.utf8) == nil) }
 }

@@ -84,7 +84,7 @@ import TresorTesting
         #expect(opened.user == anna.user)
         try await stranger.device.forget()
         #expect(try await handler.store.serverShare(user: anna.user, device: device.id) == nil)
-        #expect(try await !stranger.cleanup.isPending())
+        #expect(try !stranger.cleanup.isPendingBlocking())
     }
 
     /// What a device may not delete stays noted, and goes with the next session.
@@ -97,10 +97,10 @@ import TresorTesting
         let stranger = Client(home: anna.client.home, store: cast.store, clock: cast.clock.read)
         try await stranger.cleanup.finish()
         #expect(try await handler.store.kitCopy(locator: locator) == [1])
-        #expect(try await stranger.cleanup.isPending())
+        #expect(try stranger.cleanup.isPendingBlocking())
         try await anna.client.cleanup.finish()
         #expect(try await handler.store.kitCopy(locator: locator) == nil)
-        #expect(try await !stranger.cleanup.isPending())
+        #expect(try !stranger.cleanup.isPendingBlocking())
     }
 
     @Test func aKitRestoresAnIdentityFromAService() async throws {
@@ -110,7 +110,7 @@ import TresorTesting
         try await anna.unlocking.prepare(kit)
         try await anna.unlocking.setKit(kit)
         _ = try await anna.unlocking.rememberDevice(name: .empty, until: Format.latestTime)
-        let device = try #require(try await anna.client.device.id())
+        let device = try #require(try anna.client.device.idBlocking())
         let client = Client(home: MemoryHome(), store: cast.store, clock: cast.clock.read)
         let password = try Password(typed: try SecretBytes(copying: Array("a new password".utf8).span))
         let restored = try await client.recover(kit: kit, newPassword: password, cost: .floor)

@@ -98,7 +98,7 @@ import TresorTesting
     @Test func aDeviceIsForgottenWithoutAPassword() async throws {
         let stage = try stage()
         let anna = try await person("anna", on: stage)
-        let device = try #require(try await anna.client.device.id())
+        let device = try #require(try anna.client.device.idBlocking())
         try await stage.run(0, as: "anna", "forget")
         #expect(try await stage.handler.store.serverShare(user: anna.user, device: device) == nil)
         try await stage.run(64, as: "anna", "list")

@@ -32,7 +32,7 @@ import TresorStore
         #expect(await failure { _ = try await again.unlock(password: Password("another horse")) } == .wrongPassword)
         let device = try await session.unlocking.rememberDevice(name: "tablet", until: .now + 1000)
         #expect(try await again.device.unlock().user == anna.user)
-        #expect(try await again.device.id() == device.id)
+        #expect(try again.device.idBlocking() == device.id)
         #expect(
             FileManager.default.fileExists(atPath: folder.appending(path: "device").path(percentEncoded: false)))
     }
@@ -56,10 +56,10 @@ import TresorStore
         let number = try house.chain.number().grouped
         let person = try await anna.client.verify("dr-house", number: number)
         #expect(person.trust == .verified && person.user == house.user)
-        #expect(try await anna.people.pinned().map(\.chain) == [house.chain])
+        #expect(try anna.people.pinnedBlocking().map(\.chain) == [house.chain])
         #expect(try await anna.client.verify(house.user.description, number: number) == person)
         #expect(try await anna.client.verify("anna", number: anna.chain.number().digits).trust == .me)
-        #expect(try await anna.people.pinned().count == 1)
+        #expect(try anna.people.pinnedBlocking().count == 1)
     }
 
     @Test func anotherNumberPinsNothing() async throws {
@@ -88,10 +88,10 @@ import TresorStore
         let client = other.session(of: anna, seeing: other.store).client
         let number = try impostor.chain.number().digits
         #expect(await failure { _ = try await client.verify("dr-house", number: number) } == .unverified)
-        #expect(try await client.people.pinned().map(\.chain) == [house.chain])
+        #expect(try client.people.pinnedBlocking().map(\.chain) == [house.chain])
         let replaced = try await client.verify("dr-house", number: number, replacing: true)
         #expect(replaced.user == impostor.user)
-        #expect(try await client.people.pinned().filter { !$0.isReplaced }.map(\.chain) == [impostor.chain])
+        #expect(try client.people.pinnedBlocking().filter { !$0.isReplaced }.map(\.chain) == [impostor.chain])
     }
 
     @Test func thePeopleWhoseNumbersWereComparedAreListed() async throws {

@@ -39,7 +39,7 @@ import TresorCrypto
             await failure { _ = try await anna.create("more") },
             await failure { _ = try await anna.tresors.name(in: state) },
             await failure { _ = try await anna.tresors.settle(plans.id) },
-            await failure { try await anna.tresors.hide(plans.id) },
+            await failure { try anna.tresors.hideBlocking(plans.id) },
             await failure { _ = try await anna.unlocking.makeKit() },
             await failure { _ = try await anna.unlocking.rememberDevice(name: .empty, until: until) },
             await failure { try await anna.unlocking.revokeDevices([]) },
@@ -79,7 +79,7 @@ import TresorCrypto
         let other = Session(client: client, identity: try identityCopy())
         anna.lock()
         #expect(try await other.tresor(plans.id).open(file).content == [1])
-        #expect(try await client.identityFile().chain == anna.chain)
+        #expect(try client.identityFileBlocking().chain == anna.chain)
     }
 
     /// A second unlocking of the same identity: by a kit, without Argon2id.

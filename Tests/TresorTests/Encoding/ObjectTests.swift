@@ -84,7 +84,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
                 try TresorExport($0).bytes
             },
             Specimen(name: "marks", bytes: marks.bytes, magicCount: 1, lengths: []) { try Marks($0).bytes },
-            Specimen(name: "leftovers", bytes: note.bytes, magicCount: 1, lengths: [(10, 2), (76, 2), (126, 2)]) {
+            Specimen(name: "cleanup journal", bytes: note.bytes, magicCount: 1, lengths: [(10, 2), (76, 2), (126, 2)]) {
                 try CleanupJournal($0).bytes
             },
             Specimen(name: "pins", bytes: try #require(home[.pins]), magicCount: 1, lengths: [(52, 4)]) {
@@ -96,7 +96,7 @@ struct Specimen: Sendable, CustomTestStringConvertible {
             Specimen(name: "cached log", bytes: try #require(home[.log(tresor)]), magicCount: 1, lengths: [(10, 4)]) {
                 try LogCopy($0).bytes
             },
-            Specimen(name: "device half", bytes: try #require(home[.deviceShare]), magicCount: 1, lengths: []) {
+            Specimen(name: "device share", bytes: try #require(home[.deviceShare]), magicCount: 1, lengths: []) {
                 let encoded = try DeviceShare(SecretBytes(copying: $0.span)).encoded()
                 return encoded.span.publicBytes
             },

@@ -88,7 +88,7 @@ extension NaiveLog {
         let lastTimes = Dictionary(grouping: written, by: \.author).mapValues { $0.map(\.time).max() ?? 0 }
         let facts: [(String, Bool)] = [
             ("epoch", state.epoch == UInt64(epoch)),
-            ("rotate first", state.isRekeyPending == mustRotate),
+            ("rekey pending", state.isRekeyPending == mustRotate),
             ("head", Self.name(of: state.head.hash) == written.last?.name),
             ("length", state.head.sequence == UInt64(written.count - 1)),
             ("hashes", state.hashes.map(Self.name) == written.map(\.name)),
@@ -128,7 +128,7 @@ extension NaiveLog {
         let sequence = UInt64(written.count - 1)
         let facts: [(String, Bool)] = [
             ("epoch", state.epoch(at: sequence) == UInt64(epoch)),
-            ("rotate first", state.isRekeyPending(at: sequence) == mustRotate),
+            ("rekey pending", state.isRekeyPending(at: sequence) == mustRotate),
             ("people", state.people(at: sequence) == people.keys.sorted().map { names[$0] }),
         ]
         let difference = names.indices.first { number in

@@ -49,7 +49,7 @@ import TresorStore
             let outcome = try await desk.exchange().outcome
             #expect(outcome.conflicts.isEmpty && outcome.renewed == [next.chain])
             #expect(try desk.occasion(of: house.user) == .number)
-            #expect(try await desk.people.trust(in: next.chain) == .renewed(since: house.identity.chain))
+            #expect(try desk.people.trustBlocking(in: next.chain) == .renewed(since: house.identity.chain))
         }
         try verify(next.chain, on: desk)
         #expect(try await desk.exchange().outcome.renewed.isEmpty)
@@ -88,7 +88,7 @@ import TresorStore
         try giveUp(house.user, on: anna)
         try await anna.exchange()
         #expect(try await conflicts(desk) == [.givenUp])
-        #expect(try await desk.people.trust(in: house.identity.chain) == .verified)
+        #expect(try desk.people.trustBlocking(in: house.identity.chain) == .verified)
         try verify(house.identity.chain, on: desk)
         #expect(try await conflicts(desk).isEmpty)
         #expect(try await conflicts(anna) == [.compared])
@@ -219,7 +219,7 @@ import TresorStore
         for _ in 0..<2 { #expect(try await conflicts(phone).isEmpty) }
         let tablet = try world.device(of: anna)
         #expect(try await conflicts(tablet).isEmpty)
-        #expect(try await tablet.people.trust(in: first.identity.chain) == .verified)
+        #expect(try tablet.people.trustBlocking(in: first.identity.chain) == .verified)
     }
 
     @Test func anActComesAfterWhatTheHomeKnowsOrSaysTheSame() throws {

@@ -127,7 +127,7 @@ import TresorStore
         try deskHome.replace(.identity, with: #require(newest))
         let restored = world.session(of: renewed, home: deskHome)
         // The word of former keys counts no more, before any exchange.
-        #expect(try await restored.people.trust(in: mallory.chain) == .unverified)
+        #expect(try restored.people.trustBlocking(in: mallory.chain) == .unverified)
         // An act about somebody else leaves it for the exchange to say that it ended.
         try restored.client.people.pinBlocking(identity("cuddy").chain)
         let outcome = try await restored.exchange().outcome

@@ -42,7 +42,7 @@ import TresorStore
         #expect(try desk.occasion(of: house.user) == .known)
         let pin = try #require(try desk.client.people.pinnedBlocking().first)
         #expect(pin.by == anna.identity.chain.newest.hash && pin.time == world.clock.now)
-        #expect(try await desk.people.trust(in: house.identity.chain) == .verified)
+        #expect(try desk.people.trustBlocking(in: house.identity.chain) == .verified)
         #expect(try anna.occasion(of: house.user) == .number)
     }
 
@@ -84,7 +84,7 @@ import TresorStore
         try await anna.exchange()
         try await desk.exchange()
         #expect(try desk.occasion(of: house.user) == .known)
-        #expect(try await desk.people.trust(in: renewed.identity.chain) == .verified)
+        #expect(try desk.people.trustBlocking(in: renewed.identity.chain) == .verified)
     }
 
     @Test func whoeverIsReplacedOnOneDeviceIsReplacedOnTheOther() async throws {
@@ -112,7 +112,7 @@ import TresorStore
             #expect(outcome.conflicts == [KnownConflict(chain: other.chain, reason: .handle(house.identity.chain))])
             #expect(try desk.occasion(of: house.user) == .number)
             #expect(try desk.occasion(of: other.user) == nil)
-            #expect(try await desk.people.trust(in: other.chain) == .changed(from: house.identity.chain))
+            #expect(try desk.people.trustBlocking(in: other.chain) == .changed(from: house.identity.chain))
         }
         // Anna learns of it too, and her own comparison stays as well.
         #expect(try await anna.exchange().outcome.conflicts.map(\.chain) == [house.identity.chain])
@@ -128,7 +128,7 @@ import TresorStore
         try desk.client.people.pinBlocking(second.identity.chain)
         try await anna.exchange()
         #expect(try await desk.exchange().outcome.conflicts.count == 1)
-        #expect(try await desk.people.trust(in: second.identity.chain) == .verified)
+        #expect(try desk.people.trustBlocking(in: second.identity.chain) == .verified)
     }
 
     /// Two devices that do not see each other's yet: all are read, and one is written from then on.
@@ -172,7 +172,7 @@ import TresorStore
             try await desk.exchange()
             try await anna.exchange()
             #expect(try desk.occasion(of: house.user) == nil)
-            #expect(try await desk.people.trust(in: house.identity.chain) == .unverified)
+            #expect(try desk.people.trustBlocking(in: house.identity.chain) == .unverified)
             #expect(try anna.occasion(of: bob.user) == .known)
         }
         #expect(try await anna.ownTresors().count == 2)

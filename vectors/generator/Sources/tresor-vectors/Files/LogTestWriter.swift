@@ -30,7 +30,7 @@ extension LogTestWriter {
         return
             ([
                 "head": u64(state.head.sequence) + state.head.hash.bytes, "head time": u64(state.headTime),
-                "epoch": u64(state.epoch), "rotate first": [state.isRekeyPending ? 1 : 0],
+                "epoch": u64(state.epoch), "rekey pending": [state.isRekeyPending ? 1 : 0],
                 "floor": u64(state.floor), "checkpoint": u64(state.checkpoint),
             ] as Values).with("members", rows(state.members)).with("waiting", rows(state.waiting))
             .with("approved", approved).with("approvers", state.approvers.map(\.digest.bytes))

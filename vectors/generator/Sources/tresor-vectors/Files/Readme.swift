@@ -29,7 +29,8 @@ enum Readme {
             "SPEC ", the section in 5 columns, the name in 14, the counts. The last line is `N passed, N failed`. A skipped
             suite prints a line `skipped: …` and is not counted. Both exit 0 only if nothing failed and the counts are those
             of `index.json`. `verify.py` prints the cause of each failure on standard error, and fails without its
-            libraries. It also has
+            libraries. `verify/sections` has a file for each part of SPEC, `verify/operations` one for each subject of the
+            vectors. `verify.py` also has
 
             * `--mutate`: changes bytes of every object of every valid test and counts the detected changes; the sums of the
               index do not apply,

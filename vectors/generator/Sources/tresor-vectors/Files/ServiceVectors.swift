@@ -69,12 +69,12 @@ struct ServiceVectors: TestWriter {
         group("deviceKey")
         let share = fixture.deviceShare
         let base = valid(
-            "a device", in: ["device half": share],
+            "a device", in: ["device share": share],
             out: ["user": Cast.anna.user, "device": fixture.device, "device key": fixture.deviceKey.publicKey])
-        addFrameFaults(share, base: base, as: "device half")
+        addFrameFaults(share, base: base, as: "device share")
         invalid(
             "of another release, cut: the size comes first", "Truncated", "altered", base: base,
-            in: ["device half": Bytes(share.replacing(at: 7, with: [0x39]).prefix(60))])
+            in: ["device share": Bytes(share.replacing(at: 7, with: [0x39]).prefix(60))])
     }
 
     private func addAudiences() {

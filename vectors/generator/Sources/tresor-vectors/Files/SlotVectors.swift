@@ -48,7 +48,7 @@ struct SlotVectors: TestWriter {
         var deviceShare: Bytes { join(preamble("tresorD1"), writer.person.user, deviceID, device) }
         var kitInput: Values { ["file": writer.bytes, "words": ascii(IdentityFileWriter.words(kit))] }
         var deviceInput: Values {
-            ["file": writer.bytes, "device half": deviceShare, "store half": serverShare, "now": u64(1_790_000_000)]
+            ["file": writer.bytes, "device share": deviceShare, "server share": serverShare, "now": u64(1_790_000_000)]
         }
         var output: Values { ["user": writer.person.user, "generation": u32(writer.person.generation)] }
         var middle: Values {
@@ -163,35 +163,35 @@ struct SlotVectors: TestWriter {
         refuse("long after", "ExpiredDevice", "no_access", ["now": u64(253_402_300_799)])
         refuse(
             "a bit of the server share", "WrongDeviceHalf", "altered",
-            ["store half": fixture.serverShare.flipped(at: 0)])
+            ["server share": fixture.serverShare.flipped(at: 0)])
         refuse(
             "a bit of the device share", "WrongDeviceHalf", "altered",
-            ["device half": fixture.deviceShare.flipped(at: 89)])
+            ["device share": fixture.deviceShare.flipped(at: 89)])
         refuse(
             "31 bytes from the store", "WrongDeviceHalf", "altered",
-            ["store half": Bytes(fixture.serverShare.dropLast())]
+            ["server share": Bytes(fixture.serverShare.dropLast())]
         )
         var revoked = fixture.writer
         revoked.slots = [fixture.writer.slots[0]]
         refuse("a device that was revoked", "RevokedDevice", "no_access", ["file": revoked.bytes])
-        refuse("another device id", "RevokedDevice", "no_access", ["device half": fixture.deviceShare.flipped(at: 42)])
+        refuse("another device id", "RevokedDevice", "no_access", ["device share": fixture.deviceShare.flipped(at: 42)])
         refuse(
             "the id of the kit slot", "RevokedDevice", "no_access",
-            ["device half": fixture.deviceShare.replacing(at: 42, with: fixture.writer.id("kit"))])
+            ["device share": fixture.deviceShare.replacing(at: 42, with: fixture.writer.id("kit"))])
         refuse(
             "the device share of another person", "ChangedPerson", "no_access",
-            ["device half": fixture.deviceShare.replacing(at: 10, with: Cast.fred.user)])
-        refuse("89 bytes", "Truncated", "altered", ["device half": Bytes(fixture.deviceShare.dropLast())])
-        refuse("91 bytes", "TrailingData", "altered", ["device half": fixture.deviceShare + [0]])
+            ["device share": fixture.deviceShare.replacing(at: 10, with: Cast.fred.user)])
+        refuse("89 bytes", "Truncated", "altered", ["device share": Bytes(fixture.deviceShare.dropLast())])
+        refuse("91 bytes", "TrailingData", "altered", ["device share": fixture.deviceShare + [0]])
         refuse(
             "another release of the share", "WrongMagic", "unsupported",
-            ["device half": fixture.deviceShare.replacing(at: 7, with: [0x32])])
+            ["device share": fixture.deviceShare.replacing(at: 7, with: [0x32])])
         refuse(
             "version 2 of the share", "WrongVersion", "unsupported",
-            ["device half": fixture.deviceShare.replacing(at: 8, with: [2])])
+            ["device share": fixture.deviceShare.replacing(at: 8, with: [2])])
         refuse(
             "suite 2 of the share", "WrongSuite", "unsupported",
-            ["device half": fixture.deviceShare.replacing(at: 9, with: [2])])
+            ["device share": fixture.deviceShare.replacing(at: 9, with: [2])])
         let file = fixture.writer.bytes
         refuse("a bit of the tag", "ModifiedTag", "altered", ["file": file.flipped(at: file.count - 1)])
         refuse(

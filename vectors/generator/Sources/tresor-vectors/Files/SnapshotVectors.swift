@@ -11,16 +11,16 @@ struct SnapshotVectors: LogTestWriter {
     func addSnapshots() {
         let log = Self.eventful(draw())
         let me = Cast.gwenRenewed
-        group("keepState")
+        group("makeSnapshot")
         for (comment, log) in [
             ("a genesis", Log.begun(draw(), founder: Cast.anna)), ("the full log", Cast.fullLog()),
             ("a role, a date, somebody who left and came back, a mark set and cleared", log),
         ] {
             valid(
                 comment, in: Self.keeping(log, me), mid: ["state key": SnapshotWriter.key(me)],
-                out: ["kept state": Self.kept(log, me)])
+                out: ["snapshot": Self.kept(log, me)])
         }
-        group("openKeptState")
+        group("openSnapshot")
         valid(
             "the full log", in: Self.opening(Cast.fullLog(), me, Self.kept(Cast.fullLog(), me)),
             mid: ["state key": SnapshotWriter.key(me)], out: Self.opened(Cast.fullLog()))
@@ -83,7 +83,7 @@ struct SnapshotVectors: LogTestWriter {
     /// An entry that is dated before an earlier one of its author: the last time is the latest, not that of the newest
     /// entry.
     func addLastTimes() {
-        group("keepState")
+        group("makeSnapshot")
         let me = Cast.gwenRenewed
         var log = Log.begun(draw(), founder: Cast.anna)
         log.grant([Cast.bert], role: 2)
@@ -112,7 +112,7 @@ struct SnapshotVectors: LogTestWriter {
             people: people.sorted { $0.0.user.lexicographicallyPrecedes($1.0.user) }.map(\.1))
         valid(
             "an entry dated before an earlier one of its author", ["EdgeCase"], in: Self.keeping(log, me),
-            mid: ["state key": SnapshotWriter.key(me)], out: ["kept state": writer.bytes(of: me)])
+            mid: ["state key": SnapshotWriter.key(me)], out: ["snapshot": writer.bytes(of: me)])
     }
 
     /// The floor and its checkpoint stand in a snapshot; a void checkpoint leaves no trace.
@@ -133,11 +133,11 @@ struct SnapshotVectors: LogTestWriter {
             hashes: log.entries.map { hash("tresor/v1/entry-hash", $0) }, epochs: [(log.epochs[0].statement, 0)],
             name: log.name("interventions", epoch: log.epochs[0], sequence: 0).bytes, nameSequence: 0, marks: [],
             people: [record])
-        group("keepState")
+        group("makeSnapshot")
         valid(
             "a checkpoint between two void ones", in: Self.keeping(log, me), mid: ["state key": SnapshotWriter.key(me)],
-            out: ["kept state": writer.bytes(of: me)])
-        group("openKeptState")
+            out: ["snapshot": writer.bytes(of: me)])
+        group("openSnapshot")
         valid(
             "a checkpoint", in: Self.opening(log, me, writer.bytes(of: me)),
             mid: ["state key": SnapshotWriter.key(me)], out: Self.opened(log))
@@ -153,11 +153,11 @@ struct SnapshotVectors: LogTestWriter {
     func addWaiting() {
         let me = Cast.gwenRenewed
         let stage = ApprovalStage(draw())
-        group("keepState")
+        group("makeSnapshot")
         valid(
             "people who wait, were approved and were refused", in: Self.keeping(stage.full, me),
-            mid: ["state key": SnapshotWriter.key(me)], out: ["kept state": Self.kept(stage.full, me)])
-        group("openKeptState")
+            mid: ["state key": SnapshotWriter.key(me)], out: ["snapshot": Self.kept(stage.full, me)])
+        group("openSnapshot")
         let kept = Self.kept(stage.full, me)
         let base = valid(
             "people who wait, were approved and were refused", in: Self.opening(stage.full, me, kept),
@@ -166,7 +166,7 @@ struct SnapshotVectors: LogTestWriter {
         let place = 8 + 2 + 2 + 97 + 8 + 8 + 4 + 16
         func refuse(_ comment: String, _ flag: String, _ body: Bytes) {
             invalid(
-                comment, flag, "altered", base: base, in: ["kept state": SnapshotWriter.tagged(body, me)])
+                comment, flag, "altered", base: base, in: ["snapshot": SnapshotWriter.tagged(body, me)])
         }
         refuse("17 approvers, for which bytes are there", "NonCanonical", body.replacing(at: place, with: u16(17)))
         refuse("more approvers than there are bytes", "LengthOverflow", body.replacing(at: place, with: [255, 255]))
@@ -188,7 +188,7 @@ struct SnapshotVectors: LogTestWriter {
     }
 
     private static func opening(_ log: Log, _ person: Person, _ kept: Bytes) -> Values {
-        identity(person).with("tresor", log.tresor).with("kept state", kept)
+        identity(person).with("tresor", log.tresor).with("snapshot", kept)
     }
 
     /// By the shipped code.
@@ -214,7 +214,7 @@ struct SnapshotVectors: LogTestWriter {
             "everything that can happen to a person", in: Self.opening(log, me, good.bytes(of: me)),
             mid: ["state key": SnapshotWriter.key(me)], out: Self.opened(log))
         func refuse(_ comment: String, _ flag: String, _ kept: Bytes, error: String = "altered") {
-            invalid(comment, flag, error, base: base, in: ["kept state": kept])
+            invalid(comment, flag, error, base: base, in: ["snapshot": kept])
         }
         func tagged(_ comment: String, _ flag: String, _ body: Bytes, error: String = "altered") {
             refuse(comment, flag, SnapshotWriter.tagged(body, me), error: error)

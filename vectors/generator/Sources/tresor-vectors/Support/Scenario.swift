@@ -194,7 +194,7 @@ final class Scenario {
         let founder = state.founder.digest.bytes == person.user ? "me" : "verified"
         return [
             ("head", .hex(u64(state.head.sequence) + state.head.hash.bytes)), ("epoch", .hex(u64(state.epoch))),
-            ("rotate first", .bool(state.isRekeyPending)), ("role", .string(member?.role.description ?? "none")),
+            ("rekey pending", .bool(state.isRekeyPending)), ("role", .string(member?.role.description ?? "none")),
             ("members", .number(state.members.count)), ("keys", .string(keys)),
             ("founder", .string(exception.founder ?? founder)),
         ]

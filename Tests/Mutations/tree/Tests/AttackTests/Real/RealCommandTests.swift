@@ -63,7 +63,7 @@ extension RealAttackTests {
             let arguments = ["remember", "--store", "\(home)/store.db"]
             stage.isKept = { !$0.contains("store.db") }
             try stage.expectReal(64, without: .otherDisk, as: "anna", arguments)
-            #expect(FileManager.default.fileExists(atPath: "\(home)/state/device-half"))
+            #expect(FileManager.default.fileExists(atPath: "\(home)/state/device-share"))
         }
 
         @Test func A50_aNumberIsNearlyRight() throws {

@@ -37,7 +37,7 @@ extension RealAttackTests {
                 try home.replace(.pins, with: pins.bytes)
                 let (next, sealed) = try anna.renewCard(time: 2)
                 let me = try await scene.world.settle(next, previous: [sealed], home: home)
-                return try await me.people.trust(in: mallory) == .verified
+                return try me.people.trustBlocking(in: mallory) == .verified
             }
         }
 
