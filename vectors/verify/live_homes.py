@@ -18,7 +18,7 @@ from verify.sections.fold import fold, make_entry
 from verify.sections.epochs import commitments, make_wrap, open_back_link, read_wrap, seal_back_link
 from verify.sections.keys import keys_of
 from verify.sections.heads import read_heads, read_kept_log
-from verify.sections.snapshot import keep_state, open_kept_state
+from verify.sections.snapshot import make_snapshot, open_snapshot
 from verify.sections.sealed_file import encode_fields, encode_header, seal_payload
 from verify.case import refusal
 from verify.own_log import OwnLog
@@ -95,7 +95,7 @@ def live_all(run, command):
         state = run.state(tresor)
         same({user: (m.role, m.history) for user, m in state.members.items()},
              {anna.user: (OWNER, 0), house.user: (WRITER, 0), eve.user: (READER, 3)}, "list of members")
-        same((state.epoch, state.rotate_first, state.chains[anna.user].bytes), (4, False, anna.chain.bytes), "state")
+        same((state.epoch, state.rekey_pending, state.chains[anna.user].bytes), (4, False, anna.chain.bytes), "state")
     run.check("the log folds", members)
 
     def kept():
@@ -106,27 +106,27 @@ def live_all(run, command):
         objects = [p.read_bytes() for p in (command.directory / "anna").rglob("*") if p.is_file()]
         logs = [data for data in objects if data[:8] == b"tresorL1"]
         same([read_kept_log(log) for log in logs], [command.log(tresor)], "kept log")
-        states = [open_kept_state(data, tresor, anna) for data in objects if data[:8] == b"tresorS2"]
-        same([keep_state(kept, anna) for kept in states], [keep_state(state, anna)], "kept state")
+        states = [open_snapshot(data, tresor, anna) for data in objects if data[:8] == b"tresorS2"]
+        same([make_snapshot(kept, anna) for kept in states], [make_snapshot(state, anna)], "snapshot")
         names = open_names(anna, (command.directory / "anna" / "names").read_bytes())
         same(names, [(tresor, b"plans")], "kept name")
         rows = [row for data in objects if data[:8] == b"tresorK1" for row in read_kept_wraps(data)]
         same({row[0] for row in rows}, {tresor}, "kept wrap")
         home = [row[1:] for row in rows]
         same(keys_of(state, anna, lambda: [], home, 4), run.keys(anna, tresor, 4), "key by the kept wrap")
-    run.check("heads, kept log, kept state, kept wraps and names of the home", kept)
+    run.check("heads, kept log, snapshot, kept wraps and names of the home", kept)
     run.section("9.4", "live-log")
 
-    def read_kept_state(home, wanted):
+    def read_snapshot(home, wanted):
         objects = [p.read_bytes() for p in (command.directory / home).rglob("*") if p.is_file()]
         opened_ = []
         for data in objects:
             if data[:8] == b"tresorS2":
                 try:
-                    opened_.append(open_kept_state(data, wanted, people[home]))
+                    opened_.append(open_snapshot(data, wanted, people[home]))
                 except Refused:
                     pass                                    # that of another tresor
-        same(len(opened_), 1, "number of kept states")
+        same(len(opened_), 1, "number of snapshots")
         return opened_[0]
 
     # 9.5, 9.6: keys
@@ -304,7 +304,7 @@ def live_all(run, command):
         command.must("anna", "encrypt", "-t", name.decode(), "plan.json", "-o", "6.tresor")
         state = run.state(new)
         same(state.epoch, 3, "epoch")
-        same(read_kept_state("anna", new).owner_time, state.owner_time, "owner time")
+        same(read_snapshot("anna", new).owner_time, state.owner_time, "owner time")
         same([link[0] for link in open_back_link(new, state.epochs, 3, run.keys(anna, new, 3)[1])], [1], "link of an owner who was cut off")
         decrypts("eve", before, small)
         same(refusal(run.keys, eve, new, 2), "no_access", "end of a withheld epoch")
@@ -334,7 +334,7 @@ def live_all(run, command):
         entries = [read_entry(data) for data in command.log(new)]
         same([(entry.type, entry.author) for entry in entries[2:]], [(RENEW, anna.user), (EPOCH, anna.user)], "log")
         state = run.state(new)
-        same((state.chains[eve.user].bytes, state.rotate_first), (chain("eve").bytes, False), "state")
+        same((state.chains[eve.user].bytes, state.rekey_pending), (chain("eve").bytes, False), "state")
         same(run.open(people["eve"], command.directory / "7.tresor")[0], small, "content")
     run.check("a card that was compared is put into the log", newer_card)
     run.section("9.7", "live-make")

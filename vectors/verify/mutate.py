@@ -5,7 +5,7 @@ from verify.operations.operation import OPERATIONS, number_in
 from verify.case import Run, Totals, load, section_line, unhex, unhex_all
 
 OBJECTS = {"sealed", "chain", "own chain", "entry", "log", "wrap", "file", "TK", "K", "S", "previous", "sealed name", "sealed names",
-           "sealed marks", "sealed piece", "kept state", "keys", "pack", "packs", "attachment", "volume", "volumes", "pk", "device half", "store half", "tresor", "A",
+           "sealed marks", "sealed piece", "snapshot", "keys", "pack", "packs", "attachment", "volume", "volumes", "pk", "device share", "server share", "tresor", "A",
            "sig", "object", "server", "session", "signer", "authorization", "body", "statement", "element", "blinded", "evaluated",
            "server key", "first message", "record", "answer", "last message", "offer"}
 SLOW = {"accumulate", "foldCrowd"}

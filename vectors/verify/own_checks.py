@@ -13,7 +13,7 @@ from verify.sections.epochs import check_keys, encode_wrap, open_back_link
 from verify.sections.approval import encode_approval_evidence, read_approval_evidence
 from verify.sections.keys import cut_off, keys_of, new_epoch, reachable
 from verify.sections.acts import effect_of, settle, superseded
-from verify.sections.snapshot import keep_state, open_kept_state, state_tag
+from verify.sections.snapshot import make_snapshot, open_snapshot, state_tag
 from verify.sections.sealed_file import standing
 from verify.operations.operation import one_epoch
 from verify.case import refusal
@@ -21,7 +21,7 @@ from verify.own_log import OwnLog
 
 
 def check_own(totals):
-    """What no vector has: the names a home keeps sealed, its kept wraps, what settles a note of leftovers, bodies by number, dates of
+    """What no vector has: the names a home keeps sealed, its kept wraps, what finishes a cleanup journal, bodies by number, dates of
     standing, keys where an epoch is withheld, what settle appends."""
     def holds(what, condition):
         if not condition:
@@ -58,12 +58,12 @@ def check_own(totals):
     user, half.user, half.device = identity.user, identity.user, here
     kits = [[user + one, user + two], [one + two]]
     note_ = [sorted(kits[0] + kits[1]), sorted([user + here, user + gone, user + revoked]), [gone], [u32(1)]]
-    holds("leftovers", settle_ways_in(note_, file, half)
+    holds("cleanup journal", settle_ways_in(note_, file, half)
           == (False, [user + two], [user + gone, user + revoked], [kits[1], [], [gone], [u32(1)]]))
     half.device = revoked
-    holds("leftovers, a half without slot", settle_ways_in(note_, file, half)
+    holds("cleanup journal, a half without slot", settle_ways_in(note_, file, half)
           == (True, [user + two], [user + here, user + gone, user + revoked], [kits[1], [], [here, gone], [u32(1)]]))
-    holds("leftovers, no file", settle_ways_in(note_, None, None) == (False, [], note_[1], [note_[0], [], [], [u32(1)]]))
+    holds("cleanup journal, no file", settle_ways_in(note_, None, None) == (False, [], note_[1], [note_[0], [], [], [u32(1)]]))
     data = preamble(b"tresorD1") + user + revoked + ZERO
     holds("a device that was ended", refusal(open_with_device, file, data, ZERO, 0, None, note_) == "not_found")
     holds("a device that nobody ended", refusal(open_with_device, file, data, ZERO, 0, None, [[], [], [], []]) == "no_access")
@@ -108,13 +108,13 @@ def check_own_standing(holds):
 
 
 def check_own_keys(holds):
-    """keysOf where an epoch is withheld or its back-link spoiled; reachable, newEpoch and cutOff; the kept state with owner time."""
+    """keysOf where an epoch is withheld or its back-link spoiled; reachable, newEpoch and cutOff; the snapshot with owner time."""
     anna, bert = OwnLog.person(b"anna"), OwnLog.person(b"bert")
     log = OwnLog(anna, 100)
     log.grant(anna, 200, [bert], WRITER)
     renewed = OwnLog.person(b"bert", 2)
     log.say(bert, 300, RENEW, opaque32(renewed.chain.newest.bytes))
-    holds("owner time", (log.state.time, log.state.owner_time, log.state.rotate_first) == (300, 200, True))
+    holds("owner time", (log.state.time, log.state.owner_time, log.state.rekey_pending) == (300, 200, True))
     bert = renewed
     log.begin(bert, 400, [1])
     one, two = log.wrap(anna, 1), log.wrap(bert, 2)
@@ -205,13 +205,13 @@ def check_own_keys(holds):
         except Refused as refused:
             holds("a key that comes back", (refused.name, refused.rule) == ("altered", "R48"))
 
-    state = open_kept_state(keep_state(log.state, anna), log.tresor, anna)
-    holds("kept state", (state.owner_time, keep_state(state, anna)) == (760, keep_state(log.state, anna)))
-    later = preamble(b"tresorS2") + u16(200) + keep_state(log.state, anna)[12:-32]
-    state = open_kept_state(later + state_tag(anna, later), log.tresor, anna)
-    holds("kept state of a later program", keep_state(state, anna) == keep_state(log.state, anna))
+    state = open_snapshot(make_snapshot(log.state, anna), log.tresor, anna)
+    holds("snapshot", (state.owner_time, make_snapshot(state, anna)) == (760, make_snapshot(log.state, anna)))
+    later = preamble(b"tresorS2") + u16(200) + make_snapshot(log.state, anna)[12:-32]
+    state = open_snapshot(later + state_tag(anna, later), log.tresor, anna)
+    holds("snapshot of a later program", make_snapshot(state, anna) == make_snapshot(log.state, anna))
     before = b"tresorS1" + later[8:]
-    holds("kept state of before", refusal(open_kept_state, before + state_tag(anna, before), log.tresor, anna) == "unsupported")
+    holds("snapshot of before", refusal(open_snapshot, before + state_tag(anna, before), log.tresor, anna) == "unsupported")
 
 
 def check_own_settle(holds):
@@ -262,13 +262,13 @@ def check_own_settle(holds):
           == sorted([anna.user, dora.user]))
 
     log.say(me, now, RENEW, opaque32(house.chain.cards[1].bytes))       # what an owner says for somebody else
-    holds("renew for a member", log.state.rotate_first and log.state.chains[house.user].newest.generation == 1)
+    holds("renew for a member", log.state.rekey_pending and log.state.chains[house.user].newest.generation == 1)
     log.begin(me, now, [1])
     log.say(first(anna), now, LEAVE, b"")
     log.begin(me, now, [2])
     holds("settle, a founder who left and renewed", settled([pin(anna, 2)], now) == ([(anna.user, 1)], []))
     log.say(me, now, RENEW, opaque32(anna.chain.cards[1].bytes))
-    holds("renew for who is out", not log.state.rotate_first and log.state.chains[anna.user].newest.generation == 1
+    holds("renew for who is out", not log.state.rekey_pending and log.state.chains[anna.user].newest.generation == 1
           and settled([pin(anna, 2)], now) == ([], []))
     out = log.state.copy()
     del out.members[house.user]

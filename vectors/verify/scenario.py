@@ -28,7 +28,7 @@ def view_of(home, tresor):
             return function()
         except Refused as refused:
             return refused.name
-    return {"head": (u64(state.sequence) + state.hash).hex(), "epoch": u64(state.epoch).hex(), "rotate first": state.rotate_first,
+    return {"head": (u64(state.sequence) + state.hash).hex(), "epoch": u64(state.epoch).hex(), "rekey pending": state.rekey_pending,
             "role": {OWNER: "owner", WRITER: "writer", READER: "reader"}[me.role] if me else "none", "members": len(state.members),
             "keys": outcome(lambda: (home.keys_of(state, state.epoch), "ok")[1]), "founder": outcome(lambda: home.founder_trust(state))}
 

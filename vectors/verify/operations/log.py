@@ -7,7 +7,7 @@ from verify.sections.bodies import GRANT, READER, REMOVE, encode_body, encode_en
 from verify.sections.rules import judge
 from verify.sections.fold import apply, fold
 from verify.sections.epochs import check_keys, commitments, open_back_link
-from verify.sections.snapshot import keep_state, open_kept_state
+from verify.sections.snapshot import make_snapshot, open_snapshot
 from verify.operations.operation import identity_in, number_in, one_epoch, operation, state_out
 
 
@@ -26,21 +26,21 @@ def test_fold(i, trace):
     return {**state_out(state), "void": (entry.void or "").encode()}
 
 
-@operation("keepState")
-def test_keep_state(i, trace):
+@operation("makeSnapshot")
+def test_make_snapshot(i, trace):
     identity = identity_in(i)
     note(trace, state_key=identity.keys[-1].state_key)
-    kept = keep_state(fold(i["tresor"], i["log"]), identity)
-    assert keep_state(open_kept_state(kept, i["tresor"], identity), identity) == kept
-    return {"kept state": kept}
+    kept = make_snapshot(fold(i["tresor"], i["log"]), identity)
+    assert make_snapshot(open_snapshot(kept, i["tresor"], identity), identity) == kept
+    return {"snapshot": kept}
 
 
-@operation("openKeptState")
-def test_open_kept_state(i, trace):
+@operation("openSnapshot")
+def test_open_snapshot(i, trace):
     identity = identity_in(i)
     note(trace, state_key=identity.keys[-1].state_key)
-    state = open_kept_state(i["kept state"], i["tresor"], identity)
-    assert keep_state(state, identity)[12:-32] == i["kept state"][12:-32]                 # a later program knows more additive bodies
+    state = open_snapshot(i["snapshot"], i["tresor"], identity)
+    assert make_snapshot(state, identity)[12:-32] == i["snapshot"][12:-32]                 # a later program knows more additive bodies
     return state_out(state)
 
 

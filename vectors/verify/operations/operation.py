@@ -47,7 +47,7 @@ def state_out(state):
                 for user, m in sorted(people.items())]
     approved = [user + m.approved_by for user, m in sorted(state.members.items()) if m.approved_by is not None]
     return {"head": u64(state.sequence) + state.hash, "head time": u64(state.time), "epoch": u64(state.epoch),
-            "rotate first": u8(state.rotate_first), "floor": u64(state.floor), "checkpoint": u64(state.checkpoint),
+            "rekey pending": u8(state.rekey_pending), "floor": u64(state.floor), "checkpoint": u64(state.checkpoint),
             "members": rows(state.members), "waiting": rows(state.waiting), "approved": approved, "approvers": state.approvers}
 
 

@@ -4,7 +4,7 @@ from verify.sections.conventions import note, require, u16, u32, u64, u8
 from verify.sections.encoding import id_text
 from verify.sections.suite import ed25519_public, verify_label
 from verify.sections.identity import read_chain
-from verify.sections.identity_file import read_device_half
+from verify.sections.identity_file import read_device_share
 from verify.sections.service import (
     audience, device_key_seed, encode_server, encode_session, read_authorization, read_server, read_session, request_statement, server_id,
     session_hash)
@@ -21,7 +21,7 @@ def test_read_server(i, trace):
 
 @operation("deviceKey")
 def test_device_key(i, trace):
-    half = read_device_half(i["device half"])
+    half = read_device_share(i["device share"])
     return {"user": half.user, "device": half.device, "device key": ed25519_public(device_key_seed(half.half))}
 
 

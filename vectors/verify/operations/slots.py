@@ -39,7 +39,7 @@ def test_open_with_kit(i, trace):
 @operation("openWithDevice")
 def test_open_with_device(i, trace):
     file = read_identity_file(i["file"])
-    identity = open_with_device(file, i["device half"], i["store half"], number_in(i["now"]), trace)
+    identity = open_with_device(file, i["device share"], i["server share"], number_in(i["now"]), trace)
     trace["slot-device"] = trace["slot key"]
     trace_slots(file, trace)
     return opened(identity)

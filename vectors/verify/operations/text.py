@@ -5,10 +5,10 @@ from verify.sections.encoding import Reader, armour, check_name, dearmour, id_te
 from verify.sections.tc1 import MOST, tc1_opened_size
 from verify.sections.identity import encode_card, read_chain, read_number
 from verify.sections.pins import encode_pins, read_pins
-from verify.sections.identity_file import encode_identity_file, kit_words, read_device_half, read_identity_file, read_kit
+from verify.sections.identity_file import encode_identity_file, kit_words, read_device_share, read_identity_file, read_kit
 from verify.sections.home import (
-    encode_kept_packs, encode_kept_wraps, encode_known_services, encode_leftovers, encode_marks, encode_noted_stores, encode_outbox,
-    read_kept_packs, read_kept_wraps, read_known_services, read_leftovers, read_marks, read_noted_stores, read_outbox)
+    encode_cleanup_journal, encode_kept_packs, encode_kept_wraps, encode_known_services, encode_marks, encode_noted_stores, encode_outbox,
+    read_cleanup_journal, read_kept_packs, read_kept_wraps, read_known_services, read_marks, read_noted_stores, read_outbox)
 from verify.sections.second_machine import encode_mailbox, read_mailbox
 from verify.sections.bodies import encode_entry, read_entry
 from verify.sections.epochs import encode_wrap, read_wrap
@@ -48,10 +48,10 @@ def encode_pieces(wanted, data):
     if wanted == b"tresorB1":
         return encode_approval_evidence(*read_approval_evidence(data))
     if wanted == b"tresorD1":
-        half = read_device_half(data)
+        half = read_device_share(data)
         return preamble(b"tresorD1") + half.user + half.device + half.half
     if wanted == b"tresorO1":
-        return encode_leftovers(read_leftovers(data))
+        return encode_cleanup_journal(read_cleanup_journal(data))
     if wanted == b"tresorK1":
         return encode_kept_wraps(read_kept_wraps(data))
     if wanted == b"tresorY1":

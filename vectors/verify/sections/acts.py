@@ -33,7 +33,7 @@ def effect_of(act, wanted, state, own, home, pins, clock, pinned=False):
     if act in ("share", "revoke", "rename"):
         require(me.role == OWNER, "no_access")
     if act == "rotate":
-        require(me.role == OWNER or (me.role == WRITER and me.history == 0 and state.rotate_first), "no_access")
+        require(me.role == OWNER or (me.role == WRITER and me.history == 0 and state.rekey_pending), "no_access")
         require(me.role == OWNER or not superseded(state, own, pins), "unverified")
         effect.epoch = state.epoch + 1
     elif act == "share":

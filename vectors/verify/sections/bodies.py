@@ -207,7 +207,7 @@ KINDS = {
                 lambda state, entry, author: by_owner(state, entry, author) or entry.body.card.user == entry.author),
     EPOCH: Kind(read_epoch_body, lambda body: body.epoch.encode(),
                 lambda state, entry, author: author.role == OWNER
-                or (state.rotate_first and author.role == WRITER and author.history == 0)),
+                or (state.rekey_pending and author.role == WRITER and author.history == 0)),
     ROLE: Kind(read_role_body, lambda body: u8(1) + body.user + u8(body.role) + u64(body.not_after)),
     RENAME: Kind(read_rename, lambda body: body.name),
     APPROVERS: Kind(read_approvers, lambda body: encode_approvers(body.approvers)),

@@ -32,7 +32,7 @@ class State:
     def __init__(self, entry):
         self.tresor, self.root = entry.tresor, entry.body.root
         self.sequence, self.hash, self.time, self.owner_time, self.founder_generation = None, None, None, None, None
-        self.members, self.rotate_first, self.epochs, self.chains, self.name = {}, False, {}, {}, None
+        self.members, self.rekey_pending, self.epochs, self.chains, self.name = {}, False, {}, {}, None
         self.floor = self.checkpoint = 0
         self.waiting, self.approvers, self.approvers_since = {}, [], 0
         self.hashes, self.last_times, self.changes, self.generations, self.rotate_history = [], {}, {}, {}, []
@@ -72,7 +72,7 @@ class State:
     def epoch_at(self, sequence):
         return sum(1 for epoch in self.epochs.values() if epoch.sequence <= sequence)
 
-    def rotate_first_at(self, sequence):
+    def rekey_pending_at(self, sequence):
         found = last_until(self.rotate_history, sequence)
         return found is not None and found[1]
 
@@ -162,10 +162,10 @@ def apply(state, entry):
     if body.name is not None:
         state.name = (body.name, state.epoch, sequence)
     if entry.type in (LEAVE, REFUSE, APPROVERS) or entry.type == RENEW and state.is_in(whose):
-        state.rotate_first = True
+        state.rekey_pending = True
         state.rotate_history.append((sequence, True))
     elif body.epoch is not None:
-        state.rotate_first = False
+        state.rekey_pending = False
         state.rotate_history.append((sequence, False))
     return state
 

@@ -9,9 +9,9 @@ from verify.sections.sealed_file import read_header
 from verify.sections.items import read_item
 
 
-# 8.4 What a change may have left behind
+# 8.4 Change and replacement
 
-def read_leftovers(data):
+def read_cleanup_journal(data):
     """Four lists of bytes: user ‖ locator of kits, user ‖ device id of devices, device ids of slots, generations."""
     reader, lists = Reader(data), []
     reader.preamble(b"tresorO1")
@@ -24,12 +24,12 @@ def read_leftovers(data):
     return lists
 
 
-def encode_leftovers(lists):
+def encode_cleanup_journal(lists):
     return preamble(b"tresorO1") + b"".join(u16(len(items)) + b"".join(items) for items in lists)
 
 
 def settle_ways_in(lists, file, half):
-    """What settleWaysIn does with a note; `file` and `half`, the device half here, may be none. Whether the half is destroyed; what is
+    """What settleWaysIn does with a note; `file` and `half`, the device share here, may be none. Whether the half is destroyed; what is
     deleted from the store, as user ‖ locator and user ‖ device id; the note that is left."""
     kits, devices, slots, generations = lists
     destroyed = file is not None and half is not None and file.device_slot(half.device) is None     # 1

@@ -183,9 +183,9 @@ def open_kit_copy(data, typed):
     return open_with_kit(file, typed)
 
 
-# 8.3 Remembered device
+# 8.3 Trusted device
 
-def read_device_half(data):
+def read_device_share(data):
     require(len(data) == 90)
     reader = Reader(data)
     reader.preamble(b"tresorD1")
@@ -199,16 +199,16 @@ def device_slot_key(D, T):
     return derive(D, "tresor/v1/slot-device", T)
 
 
-def open_with_device(file, device_half, store_half, now, trace=None, leftovers=None):
-    """`store_half` is none where the store has none, `now` as of step 3, `leftovers` what read_leftovers gives."""
-    require(device_half is not None, "not_found")                                                   # 1
-    mine = read_device_half(device_half)
+def open_with_device(file, device_share, server_share, now, trace=None, journal=None):
+    """`server_share` is none where the store has none, `now` as of step 3, `journal` what read_cleanup_journal gives."""
+    require(device_share is not None, "not_found")                                                   # 1
+    mine = read_device_share(device_share)
     slot = file.device_slot(mine.device)
-    require(slot is not None or leftovers is None or mine.user + mine.device not in leftovers[1], "not_found")
-    require(store_half is not None, "no_access")                                                    # 2
-    require(len(store_half) == 32)
+    require(slot is not None or journal is None or mine.user + mine.device not in journal[1], "not_found")
+    require(server_share is not None, "no_access")                                                    # 2
+    require(len(server_share) == 32)
     require(slot is not None and mine.user == file.chain.user and now <= slot.until, "no_access")   # 4
-    return open_slot(file, slot, device_slot_key(mine.half, store_half), trace)                     # 5
+    return open_slot(file, slot, device_slot_key(mine.half, server_share), trace)                     # 5
 
 
 def encode_slot_fields(slot):

@@ -37,7 +37,7 @@ def void_by(state, entry):
     rules = [(15, is_commit or state.members[entry.author].role == OWNER),
              (38, 1 <= len(sizes) <= (1024 if is_commit else 10000) and all(LEAST_BLOB <= size <= GREATEST_BLOB for size in sizes)
               and all(size <= GREATEST_PACK for size in small)),
-             (39, said.epoch == state.epoch), (40, not state.rotate_first)]
+             (39, said.epoch == state.epoch), (40, not state.rekey_pending)]
     if not is_commit:
         people = list(state.members.values()) + list(state.waiting.values())
         began = [state.epochs[person.history].sequence for person in people if person.history != 0]

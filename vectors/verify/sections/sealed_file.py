@@ -149,13 +149,13 @@ def judge_statement(state, said, D):
     at = header.head_sequence
     require(state.generation_at(said.author, at) == said.generation, "no_access")                   # 12
     require(state.role_at(said.author, at) in (OWNER, WRITER), "no_access")
-    require(not state.rotate_first_at(at), "no_access")
+    require(not state.rekey_pending_at(at), "no_access")
     not_after = state.change_at(said.author, at).not_after
     require(not_after == 0 or not_after >= said.time, "no_access")
     require(state.epoch_at(at) == header.epoch)                                                     # 13
 
 
-# 10.6 Standing
+# 10.6 Author status
 
 def compared_chain(own, pins, user):
     """What this home has compared of somebody, or none."""

@@ -9,7 +9,7 @@ from verify.sections.rules import Member
 from verify.sections.fold import ADMITTED, CHANGED, GRANTED, LEFT, REFUSED, REMOVED, Change, State
 
 
-# 9.10 Kept state
+# 9.10 Snapshot
 
 KIND_OF_CHANGE = {ADMITTED: 1, CHANGED: 2, REMOVED: 3, LEFT: 4, GRANTED: 5, REFUSED: 6}
 KNOWN_ADDITIVE = CHECKPOINT                                 # the greatest additive body type that this release knows
@@ -23,7 +23,7 @@ def encode_counted(elements):
     return u32(len(elements)) + b"".join(elements)
 
 
-def keep_state(state, identity):
+def make_snapshot(state, identity):
     name, _, name_sequence = state.name
     turned = [False] + [mark for _, mark in state.rotate_history]
     marks = [u64(sequence) for (sequence, mark), before in zip(state.rotate_history, turned) if mark != before]
@@ -44,7 +44,7 @@ def keep_state(state, identity):
     return body + state_tag(identity, body)
 
 
-class KeptStateReader(Reader):
+class SnapshotReader(Reader):
     """A reader that knows how many entries the log has."""
 
     entries = 0
@@ -67,10 +67,10 @@ class KeptStateReader(Reader):
         return sequence
 
 
-def open_kept_state(data, tresor, identity):
+def open_snapshot(data, tresor, identity):
     body, tag = data[:-32], data[-32:]
     require(len(data) >= 32 and equal(tag, state_tag(identity, body)))                              # 1
-    reader, state = KeptStateReader(body), object.__new__(State)                                    # 2, 3
+    reader, state = SnapshotReader(body), object.__new__(State)                                    # 2, 3
     reader.preamble(b"tresorS2")
     require(reader.u16() >= KNOWN_ADDITIVE, "unsupported")
     state.root, state.time, state.owner_time, state.founder_generation = read_root(reader), reader.time(), reader.time(), reader.u32()
@@ -98,7 +98,7 @@ def open_kept_state(data, tresor, identity):
     state.name = (name, state.epoch_at(name_sequence), name_sequence)
     marks = reader.counted(0, 8, reader.rising())
     state.rotate_history = [(mark, place % 2 == 0) for place, mark in enumerate(marks)]
-    state.rotate_first = len(marks) % 2 == 1
+    state.rekey_pending = len(marks) % 2 == 1
     people = reader.counted(1, 42, lambda: read_kept_person(reader, len(epochs)))
     reader.end()
     state.members, state.waiting, state.chains, state.last_times, state.changes, state.generations = {}, {}, {}, {}, {}, {}
