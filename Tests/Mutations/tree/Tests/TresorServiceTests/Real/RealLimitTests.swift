@@ -19,7 +19,13 @@
                 let head = ServiceHead(
                     operation: .append, bodyByteCount: 16 << 20, authorization: call.authorization,
                     source: call.source)
-                return (try? await bench.service.proves(head)) != nil
+                // Who is heard is nobody yet: only the refusal tells.
+                do throws(Refusal) {
+                    _ = try await bench.service.proves(head)
+                    return true
+                } catch {
+                    return false
+                }
             }
             try await Self.expectReal(without: .strangersRoom) {
                 let responder = Responder(
