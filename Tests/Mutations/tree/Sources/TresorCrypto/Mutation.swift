@@ -298,6 +298,8 @@ extension Mutation {
     package static let everyStore = Mutation(rawValue: "everyStore")
     /// That a home reads by volumes of its person before those of another owner.
     package static let ownVolumes = Mutation(rawValue: "ownVolumes")
+    /// That nobody forgets volumes on the word of packs that they did not look at.
+    package static let lookedAtPacks = Mutation(rawValue: "lookedAtPacks")
     /// That a blob is read once, however many items name it.
     package static let readOnce = Mutation(rawValue: "readOnce")
     /// The tag of the offer of a new machine.

@@ -103,6 +103,27 @@ extension RealAttackTests {
             }
         }
 
+        @Test(arguments: [false, true])
+        func A147_ofPacksThatAreLostAnothersWordIsLeft(isIndexed: Bool) async throws {
+            await RealAttackTests.expectReal(nil, without: .lookedAtPacks, isLate: true) {
+                let owners = try await Owners()
+                let (anna, tresor) = (owners.scene.anna, owners.scene.tresor)
+                _ = try await anna.records(in: tresor).compact()
+                var earlier = owners.scene.fresh(anna).records(in: tresor)
+                earlier.leastIndexedCount = isIndexed ? 1 : .max
+                _ = try await earlier.view()
+                // Reads the index that is there, or all packs. They are lost, and then the store shows what bob made.
+                let mine = owners.scene.fresh(anna).records(in: tresor)
+                _ = try await mine.sync()
+                try anna.client.home.delete(.records(tresor, part: 0))
+                try await owners.lie(by: owners.scene.bob)
+                _ = try await mine.sync()
+                let later = owners.scene.fresh(anna).records(in: tresor)
+                _ = try await later.sync()
+                return try await later.get("plan").content == Array("false".utf8)
+            }
+        }
+
         @Test func A147_aThiefOfAnOldSeedMakesACheckpoint() async throws {
             let (anna, bob) = (try identity("anna"), try identity("bob"))
             var book = try RecordBook(anna)
