@@ -198,7 +198,6 @@ let package = Package(
                 "TresorTesting",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            exclude: ["attacks.txt", "checks.txt", "service.txt"],
             swiftSettings: settings
         ),
     ],
