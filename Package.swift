@@ -209,7 +209,6 @@ let package = Package(
                 "TresorTesting",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
-            exclude: ["attacks.txt", "checks.txt", "service.txt"],
             swiftSettings: settings
         ),
     ],

@@ -36,20 +36,6 @@ import Tresor
         return (value as? [String])?.joined() ?? value as? String ?? ""
     }
 
-    /// Each attack of the list stands beside the goal it is against and what defeats it.
-    @Test func everyAttackHasAGoalAndAnAnswer() throws {
-        let rows = try Specification.text().split(separator: "\n").filter {
-            $0.wholeMatch(of: /\| A[0-9]+ .*/) != nil
-        }
-        let ids = try Repository.text("Tests/AttackTests/attacks.txt").split(separator: "\n").map(String.init)
-        #expect(rows.count == ids.count)
-        for (id, row) in zip(ids, rows) {
-            let match = row.wholeMatch(of: /\| A([0-9]+) [^|]+ \| G([0-9]+) \| [^|]+ \|/)
-            #expect(match.map { "A\($0.1)" } == id, "\(row)")
-            #expect(match.flatMap { Int($0.2) }.map { (1...14).contains($0) } == true, "\(row)")
-        }
-    }
-
     @Test func sizesOfTheFrontAreTrue() throws {
         let file = try value("file.json", 1, "in.file")
         #expect(file.utf8.count / 2 == 674)

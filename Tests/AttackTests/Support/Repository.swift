@@ -12,11 +12,6 @@ enum Repository {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// The lines of a file that say something.
-    static func lines(_ path: String) throws -> [String] {
-        try text(path).split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") }
-    }
-
     /// Every file below a folder with this ending, by path.
     static func files(of folder: String, ending: String) throws -> [(path: String, text: String)] {
         let directory = root.appending(path: folder)
