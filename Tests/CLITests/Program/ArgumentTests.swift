@@ -60,30 +60,6 @@ struct ArgumentTests {
         #expect(DeclaredOptions.all(of: command) == described, "\(command.page.name)")
     }
 
-    @Test("The list of options with one value is that of the parser")
-    func listedOptions() throws {
-        let declared = Set(
-            try Self.singleOptions().map { "\($0.command) \(DeclaredOptions.canonical($0.names[0]))" })
-        let names = Set(declared.compactMap { $0.split(separator: " ").last.map(String.init) })
-        for command in RootCommand.commands where command.page.name != HelpCommand.page.name {
-            for name in names {
-                let row = "\(command.page.name) \(name)"
-                #expect(DeclaredOptions.isSingle(name, in: command) == declared.contains(row), "\(row)")
-            }
-        }
-    }
-
-    @Test("The help of a command lists each of its long options")
-    func longNames() throws {
-        let surface = try JSONReader.read(Array(RootCommand._dumpHelp().utf8))
-        for command in surface["command"]?["subcommands"]?.list ?? [] {
-            guard let name = command["commandName"]?.text, let type = RootCommand.command(named: name) else { continue }
-            let declared = (command["arguments"]?.list ?? []).flatMap { $0["names"]?.list ?? [] }
-                .filter { $0["kind"]?.text == "long" }.compactMap { $0["name"]?.text.map { "--\($0)" } }
-            #expect(DeclaredOptions.longNames(of: type).sorted() == declared.sorted(), "\(name)")
-        }
-    }
-
     @Test("An option that takes one value is refused when it is given twice, under whichever names, and named")
     func repeatedOptions() throws {
         var options: [(name: String, names: [String])] = []
