@@ -164,8 +164,8 @@ package final class DeviceArrival: Sendable {
     }
 
     /// Leaves a receipt in the place of the answer, which tells the other machine that it was taken; that one deletes the
-    /// mailbox. A store that cannot be reached is asked again as long as this machine waits, without the slot lock, and so is
-    /// somebody who has that lock then. The next command of this home deletes a mailbox without a receipt.
+    /// mailbox. A store that cannot be reached is asked again as long as this machine waits, without the slot lock; a change
+    /// that takes the lock then is waited for as long. After that the next command of this home deletes the mailbox.
     @concurrent package func acknowledge(_ received: ReceivedIdentity, as session: Session) async {
         defer { lock.withLock { $0 = nil } }
         let client = session.client
