@@ -68,10 +68,9 @@ struct RecordView: Sendable {
         let view = try await Cores.apart { [volumeKeys, readable] () throws(TresorError) -> RecordView? in
             let (client, tresor) = (session.client, state.tresor)
             let packs = PackReader(client: client, tresor: tresor)
-            let opener = PackOpener(late + entries, reader: { PackReader(client: client, tresor: tresor) }) {
-                (entry, packs) in
+            let opener = PackOpener(late + entries, packs) { (entry, pack) in
                 PackOutcome.openPack(
-                    try? packs.pack(of: entry.sequence), of: entry, history: member?.history, in: state,
+                    pack, of: entry, history: member?.history, in: state,
                     with: { () throws(TresorError) in try keys.ofEpoch(of: entry) })
             }
             func open(_ entry: Entry) -> PackOutcome { opener.outcome(of: entry) }

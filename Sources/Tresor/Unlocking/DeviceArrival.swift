@@ -13,8 +13,8 @@ package final class DeviceArrival: Sendable {
     private let seed: SecretKey<KEMUse>
     private let locator: Hash256
     private let offer: DeviceOffer
-    /// The slot lock, from the installation to the receipt: no other command of this home deletes the mailbox, unless the
-    /// store is away.
+    /// The slot lock, from the installation to the receipt, but not while the store is away: only then does another command
+    /// of this home delete the mailbox.
     private let lock = Mutex<HeldSlotLock?>(nil)
 
     private init(
@@ -164,8 +164,8 @@ package final class DeviceArrival: Sendable {
     }
 
     /// Leaves a receipt in the place of the answer, which tells the other machine that it was taken; that one deletes the
-    /// mailbox. A store that cannot be reached is asked again as long as this machine waits, without the slot lock; then the
-    /// next command of this home deletes the mailbox.
+    /// mailbox. A store that cannot be reached is asked again as long as this machine waits, without the slot lock; a change
+    /// that takes the lock then is waited for as long. After that the next command of this home deletes the mailbox.
     @concurrent package func acknowledge(_ received: ReceivedIdentity, as session: Session) async {
         defer { lock.withLock { $0 = nil } }
         let client = session.client
@@ -173,6 +173,10 @@ package final class DeviceArrival: Sendable {
             while true {
                 var isRead = false
                 do throws(TresorError) {
+                    if lock.withLock({ $0 == nil }) {
+                        let held = HeldSlotLock(try await client.slotWait.lock(client.home))
+                        lock.withLock { $0 = held }
+                    }
                     guard let bytes = try await client.store.kitCopy(locator: locator) else { break }
                     isRead = true
                     let present = try DeviceMailbox(bytes)
@@ -185,8 +189,6 @@ package final class DeviceArrival: Sendable {
                     lock.withLock { $0 = nil }
                     try await wait.next(of: client, until: offer.until, after: error)
                 }
-                let held = HeldSlotLock(try await client.slotWait.lock(client.home))
-                lock.withLock { $0 = held }
             }
             try client.cleanup.unnote(note(of: session.user))
         } catch {
@@ -229,6 +231,11 @@ package struct ReceivedIdentity: Sendable {
     let receipt: Hash256
     /// The number of people in its pins.
     package let personCount: Int
+
+    /// The id of the service that the other home has met at an address; `nil` for none.
+    package func server(at audience: Hash256) -> Hash256? {
+        objects[.knownServices].flatMap { try? KnownServices($0) }?[audience]
+    }
 
     /// The card chain, for the question whether it is the right one.
     package var chain: CardChain { identity.chain }

@@ -76,7 +76,8 @@ struct CheckCommand: InputsCommand {
             }
         }
         if let head { try await check(head, ids, workplace, &report) }
-        for path in inputs { try await check(file: path, session, workplace, &report) }
+        let own = workplace.invocation.ownFiles
+        for path in inputs { try await check(file: path, own, session, workplace, &report) }
         try report.finish()
     }
 
@@ -326,11 +327,12 @@ struct CheckCommand: InputsCommand {
     }
 
     private func check(
-        file path: String, _ session: Session?, _ workplace: CommandContext, _ report: inout FindingReport
+        file path: String, _ own: OwnFiles, _ session: Session?, _ workplace: CommandContext,
+        _ report: inout FindingReport
     ) async throws {
         let subject = DisplayText.quoted(path)
         do {
-            try workplace.invocation.refuseStore(path)
+            try workplace.invocation.refuseStore(path, own)
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
             let opener = FileOpener(workplace: workplace, acceptUnverified: false)
             let start = try input.start(FileOpener.smallByteCount)

@@ -51,7 +51,7 @@ struct EncryptCommand: InputsCommand {
         guard record == nil || plan.steps.count == 1 else { throw CommandFailure.usage("--record names one INPUT") }
         let workplace = try await CommandContext.open(options)
         try workplace.invocation.refuseOwnFiles(plan)
-        try workplace.invocation.refuseSealing(plan.steps.compactMap(\.input))
+        try workplace.invocation.refuseSealing(plan.steps.compactMap(\.input), workplace.invocation.ownFiles)
         try plan.refuseInputs()
         try refuseTerminal(plan)
         let session = try await workplace.unlock(to: "sign what is sealed in \(DisplayText.name(tresor.tresor))")

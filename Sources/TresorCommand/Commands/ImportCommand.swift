@@ -26,10 +26,11 @@ struct ImportCommand: InputsCommand {
 
     func perform() async throws {
         let workplace = try await CommandContext.open(options, creating: options.store != nil)
+        let own = workplace.invocation.ownFiles
         var outcomes = Outcomes()
         for path in inputs.isEmpty ? [nil] : inputs.map(Optional.some) {
             do {
-                if let path { try workplace.invocation.refuseStore(path) }
+                if let path { try workplace.invocation.refuseStore(path, own) }
                 let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
                 try await take(input, workplace)
                 outcomes.succeeded()

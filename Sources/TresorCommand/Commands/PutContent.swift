@@ -52,10 +52,12 @@ struct PutContent {
     static func read(
         _ paths: [String], _ command: PutCommand, _ workplace: CommandContext
     ) throws -> [PutContent] {
-        try workplace.invocation.refuseSealing(paths.filter { $0 != "-" })
+        let own = workplace.invocation.ownFiles
+        try workplace.invocation.refuseSealing(paths.filter { $0 != "-" }, own)
         var (contents, sizes, byteCount): ([PutContent], [UInt64], Int) = ([], [], 0)
         for path in paths.isEmpty ? [nil] : paths.map({ Optional($0) }) {
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
+            try workplace.invocation.refuseSealing(input, own)
             let start = try input.start(smallByteCount + 1)
             try input.refuseNothing(start, allowed: command.allowEmpty)
             guard let name = command.name ?? input.lastComponent else {

@@ -3,6 +3,7 @@
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorRemote
 import TresorStore
 
 /// Taking the identity from a machine that shows a code (SPEC §8.6).
@@ -48,7 +49,7 @@ struct RecoveryFromDevice {
             session = try await arrival.install(received, newPassword: password, cost: cost)
         } catch {
             if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
-            guard error != .altered else { throw servicesDiffer }
+            guard error != .altered else { throw servicesDiffer(from: received) }
             throw failureOfHome(error)
         }
         try noteStore()
@@ -141,14 +142,25 @@ struct RecoveryFromDevice {
         return .usage("this home knows people or tresors already: --from-device is for an empty home")
     }
 
-    private var servicesDiffer: CommandFailure {
+    private func servicesDiffer(from received: ReceivedIdentity) -> CommandFailure {
         let places = workplace.invocation.places
         let note = DirectoryHome(data: places.data, state: places.state).path(of: .knownServices)
+        let address = differingAddress(from: received) ?? "an address"
         return CommandFailure(
             of: .altered,
-            "this home has met another service at an address than the other machine, or its note of services is damaged: "
-                + "somebody may be between a machine and the service; there is no identity here. Ask the operator whether they "
-                + "made a new one. If they did, say tresor register --no-login --replace on the other machine. If they did "
-                + "not, remove \(DisplayText.quoted(note)) on this one. Then begin again", file: note)
+            "at \(address) this home has met another service than the other machine, or its note of services is damaged: "
+                + "somebody may be between a machine and the service; there is no identity here. If the operator made a new "
+                + "service, remove \(DisplayText.quoted(note)) here, and say tresor register --no-login --replace on the "
+                + "other machine if it still refuses the service. If not, one of the two met somebody else: find out with "
+                + "the operator which one before you remove either. Then begin again", file: note)
+    }
+
+    /// The address of this home's service, if the two homes have met different ones there.
+    private func differingAddress(from received: ReceivedIdentity) -> String? {
+        guard let address = try? workplace.invocation.places.service()?.address,
+            let audience = try? address.audience.hash(), let theirs = received.server(at: audience),
+            let met = try? KnownServices.server(at: audience, in: workplace.client.home), met != theirs
+        else { return nil }
+        return DisplayText.quoted(address.description)
     }
 }

@@ -36,11 +36,12 @@ struct ResealCommand: InputsCommand {
         let session = try await workplace.unlock(to: "seal files again")
         let opener = FileOpener(workplace: workplace, acceptUnverified: false, isResealing: true)
         let progress = workplace.invocation.progress("resealing")
+        let own = workplace.invocation.ownFiles
         var outcomes = Outcomes()
         var count = 0
         for (index, path) in inputs.enumerated() {
             do {
-                if try await reseal(path, session, opener) { count += 1 }
+                if try await reseal(path, own, session, opener) { count += 1 }
                 outcomes.succeeded()
             } catch {
                 guard inputs.count > 1 else { throw error }
@@ -55,9 +56,11 @@ struct ResealCommand: InputsCommand {
     }
 
     /// - Returns: whether the file was, or would be, sealed again.
-    private func reseal(_ path: String, _ session: Session, _ opener: FileOpener) async throws -> Bool {
+    private func reseal(
+        _ path: String, _ own: OwnFiles, _ session: Session, _ opener: FileOpener
+    ) async throws -> Bool {
         let workplace = opener.workplace
-        try workplace.invocation.refuseStore(path)
+        try workplace.invocation.refuseStore(path, own)
         let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
         let output = OutputFile(path: path, access: .asBefore(input))
         try output.check()

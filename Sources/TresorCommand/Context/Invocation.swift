@@ -68,7 +68,7 @@ struct Invocation: Sendable {
     }
 
     /// The files of the home, the store and the password, as they are now.
-    private var ownFiles: OwnFiles {
+    var ownFiles: OwnFiles {
         OwnFiles(places, passwords: [options.passwordFile, environment.passwordFile].compactMap(\.self))
     }
 
@@ -100,20 +100,27 @@ struct Invocation: Sendable {
     }
 
     /// Refuses INPUTs that others should not have, although they may read the tresor.
-    func refuseSealing(_ paths: [String]) throws(CommandFailure) {
-        let own = ownFiles
+    func refuseSealing(_ paths: [String], _ own: OwnFiles) throws(CommandFailure) {
         for path in paths {
             try refuseStore(path, own)
             let kind = ProtectedFile(at: path)
-            guard let reason = kind == .identity ? "is an identity" : reasonToKeep(path, kind, own) else { continue }
-            throw CommandFailure(.usage, "\(DisplayText.quoted(path)) \(reason), and is not sealed", file: path)
+            try refuseSealing(path, kind == .identity ? "is an identity" : reasonToKeep(path, kind, own))
         }
     }
 
-    /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.
-    func refuseStore(_ path: String) throws(CommandFailure) { try refuseStore(path, ownFiles) }
+    /// Refuses an INPUT whose path led to another file when it was looked at.
+    func refuseSealing(_ input: InputFile, _ own: OwnFiles) throws(CommandFailure) {
+        guard let path = input.path, let file = input.opened else { return }
+        try refuseSealing(path, own.contains(file) ? Self.isOwn : own.isPassword(file) ? Self.isPassword : nil)
+    }
 
-    private func refuseStore(_ path: String, _ own: OwnFiles) throws(CommandFailure) {
+    private func refuseSealing(_ path: String, _ reason: String?) throws(CommandFailure) {
+        guard let reason else { return }
+        throw CommandFailure(.usage, "\(DisplayText.quoted(path)) \(reason), and is not sealed", file: path)
+    }
+
+    /// Refuses the store as an INPUT: to close it would drop the locks that SQLite holds on it.
+    func refuseStore(_ path: String, _ own: OwnFiles) throws(CommandFailure) {
         guard own.isStore(path) else { return }
         throw CommandFailure(
             .usage, "\(DisplayText.quoted(path)) is the store in use, and cannot be an INPUT", file: path)
@@ -121,8 +128,11 @@ struct Invocation: Sendable {
 
     /// The reason to keep a file that nobody can make again; `nil` for any other.
     private func reasonToKeep(_ path: String, _ kind: ProtectedFile?, _ own: OwnFiles) -> String? {
-        if own.contains(path) { return "belongs to the home or is the store" }
+        if own.contains(path) { return Self.isOwn }
         if kind == .kit { return "is \(ProtectedFile.kit.rawValue)" }
-        return own.isPassword(path) ? "holds the password" : nil
+        return own.isPassword(path) ? Self.isPassword : nil
     }
+
+    private static let isOwn = "belongs to the home or is the store"
+    private static let isPassword = "holds the password"
 }

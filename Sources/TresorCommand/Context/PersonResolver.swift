@@ -223,7 +223,7 @@ struct PersonResolver: Sendable {
     private func bring(
         _ path: String, for text: String, _ namesake: Namesake, among people: [Candidate]
     ) async throws -> Candidate {
-        try invocation.refuseStore(path)
+        try invocation.refuseStore(path, invocation.ownFiles)
         let card = try CardFile.read(try InputFile(path, standardInput: invocation.standardInput))
         var known = people.first { $0.chain.user == card.user }
         if known == nil {

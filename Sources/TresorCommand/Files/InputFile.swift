@@ -237,6 +237,9 @@ final class InputFile: Sendable {
 
     var identity: FileIdentity? { FileIdentity(descriptor: descriptor) }
 
+    /// The regular file that was opened, as it was seen then; `nil` for anything else.
+    var opened: FileIdentity? { begun.map { FileIdentity($0) } }
+
     /// All of it.
     ///
     /// - Parameters:

@@ -32,13 +32,18 @@ struct OwnFiles: Sendable {
             let isNamed = Self.names.contains(parts.name) || IdentityBackup.isName(parts.name)
             if isNamed && data == directory || directories.contains(directory) { return true }
         }
-        guard let file = FileIdentity(path: path) else { return false }
-        return store.contains(file) || files.contains(file)
+        return FileIdentity(path: path).map { contains($0) } ?? false
     }
+
+    /// Whether an open file is one of the home or the store, by whatever path it was opened.
+    func contains(_ file: FileIdentity) -> Bool { store.contains(file) || files.contains(file) }
+
+    /// Whether an open file holds the password.
+    func isPassword(_ file: FileIdentity) -> Bool { passwords.contains(file) }
 
     /// Whether a path leads to the store or one of the files beside it.
     func isStore(_ path: String) -> Bool { FileIdentity(path: path).map { store.contains($0) } ?? false }
 
     /// Whether a path leads to a file that holds the password.
-    func isPassword(_ path: String) -> Bool { FileIdentity(path: path).map { passwords.contains($0) } ?? false }
+    func isPassword(_ path: String) -> Bool { FileIdentity(path: path).map { isPassword($0) } ?? false }
 }

@@ -43,14 +43,19 @@ package enum ShownText {
         }
     }
 
+    /// Letters that look like punctuation: clicks like bars and an exclamation mark, glottal stops like a question mark and
+    /// quotes, a dot of Latin, and finals of Canadian syllables like accents, a stop, strokes, a plus and a quote.
+    private static let lookalikes: Set<UInt32> = [
+        0x1c0, 0x1c1, 0x1c2, 0x1c3, 0x294, 0xa78b, 0xa78c, 0xa78f, 0x141f, 0x1420, 0x1427, 0x1428, 0x1429, 0x144a,
+    ]
+
     /// Whether a scalar outside of ASCII is a letter or a digit that does not look like punctuation.
     private static func isOfWords(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
+        guard !lookalikes.contains(scalar.value) else { return false }
+        return switch scalar.properties.generalCategory {
         // Commas, stops, colons and quotes of many scripts are modifier letters. Some of them repeat or lengthen a letter;
         // of these, the two that Latin has look like colons.
         case .modifierLetter: scalar.properties.isExtender && scalar.value > 0x2d1
-        // Clicks look like bars and an exclamation mark, a glottal stop like a question mark.
-        case .otherLetter: !(0x1c0...0x1c3).contains(scalar.value) && scalar.value != 0x294
         // Digits in brackets, and with a stop or a comma.
         case .otherNumber: false
         default: scalar.properties.isAlphabetic || scalar.properties.numericType != nil

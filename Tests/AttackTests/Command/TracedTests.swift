@@ -96,6 +96,19 @@ import Testing
         #expect(counts[1] - counts[0] < 100 * 24, "\(counts)")
     }
 
+    @Test func theHomeIsLookedAtOnceForManyFiles() throws {
+        try stage.expect(as: "anna", ["create", "plans"])
+        let files = ["a.tresor", "b.tresor", "c.tresor"]
+        for file in files { try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", file]) }
+        for command in ["check", "reseal"] {
+            let counts = try [1, 3].map { count in
+                try trace(as: "anna", [command] + files.prefix(count), ["-e", "trace=%file"]).calls
+                    .count { $0.contains("/homes/anna/slots.lock\"") }
+            }
+            #expect(counts[0] > 0 && counts[0] == counts[1], "\(command): \(counts)")
+        }
+    }
+
     @Test func A113_onlyThePasswordCommandIsRun() throws {
         let calls = try trace(
             as: "anna", ["create", "plans"], ["-e", "trace=execve,execveat"],

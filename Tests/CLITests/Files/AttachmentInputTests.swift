@@ -51,6 +51,25 @@ import Testing
     }
 
     @Test(
+        "An INPUT that becomes a file of the home or a password after its path was looked at is refused",
+        arguments: [
+            ("homes/anna/identity", "belongs to the home or is the store"),
+            ("homes/anna.password", "holds the password"),
+        ])
+    func exchangedForAnOwnFile(_ own: String, _ reason: String) throws {
+        // A pipe is opened after all paths were looked at.
+        let result = try shell(
+            """
+            mkfifo pipe
+            echo words >f
+            { ln -f \(own) f; echo words; } >pipe &
+            tresor put -t plan --later pipe f
+            """)
+        #expect(result.code == 64, "\(result.errorText)")
+        #expect(result.errorText.contains("\"f\" \(reason), and is not sealed"))
+    }
+
+    @Test(
         "What no content could mend is refused before the content is read",
         arguments: [("--type tresor/pack", 64), ("--if 77", 11)])
     func refusedFirst(_ options: String, _ code: Int32) throws {

@@ -238,6 +238,35 @@ import TresorCrypto
         #expect(scene.home.read(.cleanupJournal) == nil)
     }
 
+    /// A change of the key slots begins while the store is away, and lasts longer than anybody waits for it.
+    @Test func aReceiptOutlastsAChangeOfKeySlots() async throws {
+        let handover = try await scene.open()
+        let store = MailboxStore(scene.evil)
+        let change = Mutex<HeldSlotLock?>(nil)
+        let heard = Mutex<[TresorError]>([])
+        var wait = waiting { [home = scene.home] in
+            let isOver = change.withLock { $0.take() } != nil
+            guard !isOver, let lock = home.slotLock() else { return }
+            let held = HeldSlotLock(lock)
+            change.withLock { $0 = held }
+        }
+        wait.away = { error in heard.withLock { $0.append(error) } }
+        var client = Client(home: scene.home, store: store, clock: scene.anna.client.clock)
+        client.slotWait.patience = .zero
+        let code = try DeviceCode(typed: handover.code)
+        let arrival = try await DeviceArrival.begin(client, code: code, waiting: wait)
+        try await handover.answer(try await handover.offer())
+        let received = try await arrival.answer()
+        let session = try await install(arrival, received)
+        store.fail(1)
+        await arrival.acknowledge(received, as: session)
+        let errors = heard.withLock { $0 }
+        #expect(errors == [.store(.unreachable), .busy])
+        let ending = try await handover.ending()
+        #expect(ending == .taken)
+        #expect(scene.home.read(.cleanupJournal) == nil)
+    }
+
     /// The way out that the command names: the note of this home goes.
     @Test func aHomeThatMetAnotherServiceTakesThatOfTheOtherMachine() async throws {
         let (address, theirs, other) = (try anyDigest(), try anyDigest(), try anyDigest())
@@ -248,6 +277,7 @@ import TresorCrypto
         try await handover.answer(try await handover.offer())
         let received = try await arrival.answer()
         #expect(await failure { _ = try await install(arrival, received) } == .altered)
+        #expect(received.server(at: address) == theirs && received.server(at: other) == nil)
         #expect(scene.home.read(.identity) == nil && scene.home.read(.cleanupJournal) == nil)
         scene.home.delete(.knownServices)
         _ = try await install(arrival, received)

@@ -80,6 +80,26 @@ import TresorTesting
         #expect(records.cache.view?.isIndexed == true)
     }
 
+    @Test func withoutAnIndexEachPieceIsReadOnce() async throws {
+        let (mine, content) = (scene.records, [UInt8](repeating: 7, count: 60_000))
+        for number in 1...10 {
+            try await mine.change((1...10).map { .put("event/\(number)/\($0)", content) })
+            _ = try await mine.sync()
+        }
+        let home = scene.home.copy()
+        home.delete(index)
+        var (pieceCount, byteCount) = (0, 0)
+        while let piece = home.read(.records(scene.tresor, part: 0, piece: UInt64(pieceCount))) {
+            (pieceCount, byteCount) = (pieceCount + 1, byteCount + piece.count)
+        }
+        // More than is held at once.
+        #expect(byteCount > 5 << 20 && pieceCount > 4)
+        let counting = CountingHome(home: home)
+        let view = try await open(counting).view()
+        #expect(view.table.names.count == 100 && !view.isIndexed)
+        #expect(counting.tally.counts["home records"] == pieceCount)
+    }
+
     @Test func whatCameSinceIsReadOnTopOfAnIndex() async throws {
         try await scene.fill()
         _ = try await scene.records.pull()
