@@ -5,6 +5,7 @@
     import NIOCore
     import NIOEmbedded
     import Testing
+    import TresorCore
     import TresorTLS
 
     @testable import TresorServer
@@ -76,7 +77,7 @@
             try body(try Pair(files.certificates))
         }
 
-        @Test func A230_bytesBehindTheFarewellFillNoMemory() async throws {
+        @Test func A126_bytesBehindTheFarewellFillNoMemory() async throws {
             try await pair { pair in
                 let junk = [UInt8](repeating: 0, count: 64 << 10)
                 try pair.send(pair.client.record(of: [1, 2, 3]) + pair.client.farewell() + junk)
@@ -92,18 +93,19 @@
             }
         }
 
-        @Test func A230_aFloodOfNewKeysEndsTheConnection() async throws {
+        @Test func A126_aFloodOfNewKeysEndsTheConnection() async throws {
             try await pair { pair in
                 for number: UInt8 in 1...32 {
                     try pair.send(pair.client.newKeys() + pair.client.record(of: [number]))
                     #expect(try pair.decrypted() == [number])
                 }
                 #expect(!pair.note.isGone)
-                try pair.send(pair.client.newKeys())
+                for _ in 0..<8 { try pair.send(pair.client.newKeys()) }
+                pair.channel.embeddedEventLoop.run()
                 #expect(pair.note.isGone)
-                let count = try pair.sent().count
+                #expect(try pair.sent().count < 40 * pair.client.newKeys().count)
                 try pair.send(pair.client.newKeys())
-                #expect(try pair.sent().isEmpty, "\(count)")
+                #expect(try pair.sent().isEmpty)
             }
         }
 

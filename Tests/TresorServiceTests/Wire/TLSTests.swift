@@ -127,8 +127,7 @@
             let server = try ServerProcess(
                 [
                     "run", site["clinic.db"], "--listen", "127.0.0.1:0", "--certificate", files.certificate.path,
-                    "--key",
-                    key.path,
+                    "--key", key.path,
                 ], through: ["/bin/sh", "-c", "echo word | timeout 60 setsid -w \"$@\"", "sh"])
             let ending = await server.end()
             #expect(ending.code != 0)
