@@ -4,6 +4,7 @@
     import Copenssl
     import NIOCore
     import NIOEmbedded
+    import TestSupport
     import Testing
     import TresorCore
     import TresorTLS
@@ -143,7 +144,7 @@
                 let (socket, client) = try await connect(wire)
                 let request = client.record(of: Wire.request("card", body: [1, 2, 3]))
                 await socket.send(request + client.farewell())
-                while handler.heldCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+                try await wait { handler.heldCount == 1 }
                 handler.release()
                 let (sent, isClosed) = await socket.readToEnd()
                 #expect(isClosed)
