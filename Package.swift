@@ -87,6 +87,7 @@ let package = Package(
             name: "Copenssl", pkgConfig: "openssl",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
         ),
+        // On macOS it is empty without the service. A condition cannot say "on Linux, or with the service".
         .target(
             name: "TresorTLS",
             dependencies: [
@@ -189,7 +190,9 @@ let package = Package(
                 "TestSupport", "Tresor", "TresorCommand", "TresorCore", "TresorCrypto", "TresorPostgres",
                 "TresorRemote",
                 "TresorServer", "TresorService", "TresorSQLite", "TresorStore", "TresorTesting",
+                .target(name: "Copenssl", condition: server), .target(name: "TresorTLS", condition: server),
                 .product(name: "NIOCore", package: "swift-nio", condition: server),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: server),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: server),
             ],
             swiftSettings: settings),

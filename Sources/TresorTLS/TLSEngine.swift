@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if os(Linux) || os(macOS)
+#if os(Linux) || Server
     import Copenssl
     package import TresorCrypto
 
@@ -25,6 +25,8 @@
         package let connection: OpaquePointer
         private let incoming: OpaquePointer
         private let outgoing: OpaquePointer
+        /// The reads after the handshake that gave the peer an answer. Only a new key of the peer gets one.
+        private var answerCount = 0
 
         /// Makes a connection with the settings of an `SSL_CTX *`. It sends nothing yet.
         ///
@@ -73,10 +75,23 @@
             bytes.isEmpty || BIO_write(incoming, bytes.baseAddress, Int32(bytes.count)) == bytes.count
         }
 
+        /// The number of bytes that were taken, and that OpenSSL has not looked at.
+        package var unreadCount: Int { BIO_ctrl_pending(incoming) }
+
+        /// The number of bytes that the peer has to get.
+        package var outgoingCount: Int { BIO_ctrl_pending(outgoing) }
+
+        /// Moves bytes that the peer has to get into memory.
+        ///
+        /// - Returns: their number.
+        package func takeOutgoing(into memory: UnsafeMutableRawBufferPointer) -> Int {
+            memory.isEmpty ? 0 : max(0, Int(BIO_read(outgoing, memory.baseAddress, Int32(memory.count))))
+        }
+
         /// The bytes that the peer has to get; none if nothing waits.
         package func takeOutgoing() -> [UInt8] {
-            [UInt8](unsafeUninitializedCapacity: BIO_ctrl_pending(outgoing)) { memory, count in
-                count = memory.isEmpty ? 0 : max(0, Int(BIO_read(outgoing, memory.baseAddress, Int32(memory.count))))
+            [UInt8](unsafeUninitializedCapacity: outgoingCount) { memory, count in
+                count = takeOutgoing(into: UnsafeMutableRawBufferPointer(memory))
             }
         }
 
@@ -87,9 +102,15 @@
         }
 
         /// Decrypts into memory.
+        ///
+        /// A peer may ask for new keys at any time, and OpenSSL answers each time. More than 32 reads with such answers
+        /// fail: nobody sends as much as needs so many keys, and a peer that does not read would fill the memory.
         package func read(into memory: UnsafeMutableRawBufferPointer) -> Progress {
             ERR_clear_error()
-            return progress(SSL_read(connection, memory.baseAddress, Int32(min(memory.count, 16 << 10))))
+            let before = outgoingCount
+            let result = progress(SSL_read(connection, memory.baseAddress, Int32(min(memory.count, 16 << 10))))
+            if outgoingCount > before { answerCount += 1 }
+            return answerCount > 32 ? .failed : result
         }
 
         /// Tells the peer that nothing more comes.

@@ -156,11 +156,12 @@
             return (bytes, progress)
         }
 
-        /// Whether the server has neither ended the connection nor sent anything since the last answer.
+        /// Whether the server has neither ended the connection nor sent data since the last answer. It may have sent a
+        /// ticket. Much that waits is data, too.
         func isQuiet() -> Bool {
             do throws(TransportFailure) {
-                while let bytes = try socket.receiveNow() {
-                    guard !bytes.isEmpty else { return false }
+                if let bytes = try socket.receiveNow() {
+                    guard !bytes.isEmpty, bytes.count < 16 << 10 else { return false }
                     try take(bytes)
                 }
                 let (bytes, progress) = read()

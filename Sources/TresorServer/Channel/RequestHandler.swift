@@ -79,14 +79,12 @@
             return place.take(for: source) { number in loop.execute { bound.value.displace(number) } }
         }
 
-        /// Ends the connection at once, without the farewell of TLS: another one has its place.
+        /// Ends the connection at once: another one has its place.
         private func displace(_ number: UInt64) {
-            guard place.isLost(number), let context else { return }
+            guard place.isLost(number) else { return }
             responder.report.turnedAway()
             cut(.displaced)
-            state = .closing
-            let tls = try? context.pipeline.syncOperations.context(handlerType: TLSHandler.self)
-            (tls ?? context).close(promise: nil)
+            close()
         }
 
         func handlerRemoved(context: ChannelHandlerContext) {

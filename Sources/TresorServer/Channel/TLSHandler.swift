@@ -11,10 +11,13 @@
         typealias OutboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private let engine: TLSEngine
+        let engine: TLSEngine
         /// What is encrypted at the next flush after the handshake.
         private var waiting: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
         private var hasFlushed = false
+        private var hasShaken = false
+        /// Whether the client said that nothing more comes, or cannot be read any more. OpenSSL takes nothing then.
+        private var isInputEnded = false
         /// Whether the client was told that nothing more comes.
         private var hasEnded = false
 
@@ -23,18 +26,28 @@
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let bytes = unwrapInboundIn(data)
+            var bytes = unwrapInboundIn(data)
+            // OpenSSL keeps the largest room that it ever needed, so it gets as much as a record has at once.
+            while !isInputEnded, bytes.readableBytes > 0,
+                let part = bytes.readSlice(length: min(bytes.readableBytes, 16 << 10))
+            {
+                take(part, context)
+            }
+        }
+
+        private func take(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
             guard bytes.withUnsafeReadableBytes({ engine.take($0) }) else { return fail(context) }
-            if !engine.isShaken {
+            if !hasShaken {
                 let progress = engine.shakeHands()
                 send(context)
                 switch progress {
-                case .done: encryptWaiting(context)
+                case .done: hasShaken = true
                 case .needsBytes: return
                 case .ended, .failed: return fail(context)
                 }
             }
             decrypt(context, atLeast: bytes.readableBytes)
+            encryptWaiting(context)
         }
 
         /// Hands on all that can be decrypted.
@@ -51,10 +64,22 @@
             send(context)
             if clear.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(clear)) }
             switch progress {
-            case .ended: context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+            case .ended: endInput(context)
             case .failed: fail(context)
             case .done, .needsBytes: break
             }
+        }
+
+        /// Says once that the client sends nothing more.
+        private func endInput(_ context: ChannelHandlerContext) {
+            guard !isInputEnded else { return }
+            isInputEnded = true
+            context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if let event = event as? ChannelEvent, event == .inputClosed { return endInput(context) }
+            context.fireUserInboundEventTriggered(event)
         }
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -72,34 +97,47 @@
         }
 
         private func encryptWaiting(_ context: ChannelHandlerContext) {
-            guard engine.isShaken, hasFlushed else { return }
-            for (bytes, promise) in waiting {
-                var rest = bytes
-                while rest.readableBytes > 0 {
-                    guard case .done(let count) = rest.withUnsafeReadableBytes({ engine.write($0) }) else {
-                        promise?.fail(ChannelError.outputClosed)
-                        return fail(context)
-                    }
-                    rest.moveReaderIndex(forwardBy: count)
-                }
-                context.write(wrapOutboundOut(outgoing(context)), promise: promise)
-            }
+            guard engine.isShaken, hasFlushed, !hasEnded, !waiting.isEmpty else { return }
+            let now = waiting
             waiting = []
+            for (index, (bytes, promise)) in now.enumerated() {
+                guard let records = encrypt(bytes, context) else {
+                    for (_, promise) in now[index...] { promise?.fail(ChannelError.outputClosed) }
+                    return fail(context)
+                }
+                context.write(wrapOutboundOut(records), promise: promise)
+            }
             context.flush()
         }
 
-        private func outgoing(_ context: ChannelHandlerContext) -> ByteBuffer {
-            context.channel.allocator.buffer(bytes: engine.takeOutgoing())
+        /// The records of bytes; `nil` if OpenSSL encrypts no more.
+        private func encrypt(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> ByteBuffer? {
+            var rest = bytes
+            var records = context.channel.allocator.buffer(capacity: bytes.readableBytes)
+            while rest.readableBytes > 0 {
+                guard case .done(let count) = rest.withUnsafeReadableBytes({ engine.write($0) }) else { return nil }
+                rest.moveReaderIndex(forwardBy: count)
+                moveOutgoing(to: &records)
+            }
+            return records
+        }
+
+        private func moveOutgoing(to bytes: inout ByteBuffer) {
+            let count = engine.outgoingCount
+            guard count > 0 else { return }
+            bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { engine.takeOutgoing(into: $0) }
         }
 
         /// Sends what OpenSSL has to say.
         private func send(_ context: ChannelHandlerContext) {
-            let bytes = outgoing(context)
+            var bytes = context.channel.allocator.buffer(capacity: 0)
+            moveOutgoing(to: &bytes)
             if bytes.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(bytes), promise: nil) }
         }
 
         /// Ends a connection whose peer does not speak TLS 1.3, or no longer.
         private func fail(_ context: ChannelHandlerContext) {
+            isInputEnded = true
             send(context)
             hasEnded = true
             context.close(promise: nil)
@@ -112,6 +150,7 @@
                 send(context)
                 hasEnded = true
             }
+            if mode == .all { isInputEnded = true }
             context.close(mode: mode, promise: promise)
         }
 
@@ -123,6 +162,7 @@
         func handlerRemoved(context: ChannelHandlerContext) { drop() }
 
         private func drop() {
+            isInputEnded = true
             for (_, promise) in waiting { promise?.fail(ChannelError.ioOnClosedChannel) }
             waiting = []
         }

@@ -46,7 +46,10 @@
         ///
         /// - Throws: ``TresorError/failed(_:)``.
         func makeHandler() throws(TresorError) -> TLSHandler {
-            let engine = try TLSEngine(current.withLock { $0 }.context)
+            // Under the lock: `reload` frees what nobody uses yet.
+            let engine = try current.withLock { (certificate) throws(TresorError) in
+                try TLSEngine(certificate.context)
+            }
             SSL_set_accept_state(engine.connection)
             return TLSHandler(engine)
         }
@@ -69,13 +72,22 @@
             // OpenSSL asks the terminal for the password of a file, unless somebody else answers.
             SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
             guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
-                throw ServerFailure(
-                    .failed(.inputOutput), "\(certificate) holds no certificate in PEM that can be read")
+                let fault =
+                    Self.isTooWeak
+                    ? "has a key or signature that is too weak; make a new one"
+                    : "holds no certificate in PEM that can be read"
+                throw ServerFailure(.failed(.inputOutput), "\(certificate) \(fault)")
             }
             try use(key, for: certificate)
         }
 
         deinit { SSL_CTX_free(context) }
+
+        /// Whether OpenSSL last refused a key or a signature as too weak.
+        private static var isTooWeak: Bool {
+            [SSL_R_EE_KEY_TOO_SMALL, SSL_R_CA_KEY_TOO_SMALL, SSL_R_CA_MD_TOO_WEAK].contains(
+                ERR_GET_REASON(ERR_peek_last_error()))
+        }
 
         private func use(_ path: String, for certificate: String) throws(ServerFailure) {
             let file = BIO_new_file(path, "r")

@@ -112,6 +112,13 @@ final class RawClient: Sendable {
         }
     }
 
+    /// The bytes that come next; none at the end, or if minutes bring none.
+    func receive(seconds: Int = 120) async -> [UInt8] {
+        await Self.apart { [descriptor] in
+            Self.isReadable(descriptor, seconds) ? Self.receive(descriptor) ?? [] : []
+        }
+    }
+
     private static func isReadable(_ descriptor: Int32, _ seconds: Int) -> Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&waiting, 1, Int32(seconds * 1000)) > 0

@@ -29,7 +29,7 @@
             let files = try await CertificateFiles.make("first.example")
             defer { files.remove() }
             try await Wire.run(certificates: files.certificates) { wire in
-                let text = await OpenSSL.connect(wire.port, [version], Self.request)
+                let text = await OpenSSL.connect(wire.port, [version, "-cipher", "DEFAULT@SECLEVEL=0"], Self.request)
                 #expect(!text.contains("HTTP/1.1"))
                 #expect(await OpenSSL.connect(wire.port, [], Self.request).contains("HTTP/1.1 200 OK"))
             }
@@ -103,6 +103,50 @@
             }
             #expect(throws: ServerFailure.self) { _ = try Certificates(certificate: "/nowhere", key: first.key.path) }
         }
+
+        @Test func aKeyThatIsTooWeakIsNamed() async throws {
+            let files = try await CertificateFiles.make("first.example")
+            defer { files.remove() }
+            try await files.replace("weak.example", key: ["rsa:512"])
+            let failure = #expect(throws: ServerFailure.self) { _ = try files.certificates }
+            #expect(
+                failure?.message
+                    == "\(files.certificate.path) has a key or signature that is too weak; make a new one")
+        }
+
+        /// Without a terminal, OpenSSL would ask for the password at standard input.
+        @Test func anEncryptedKeyIsRefusedAndNobodyIsAsked() async throws {
+            let site = try Site()
+            let files = try await CertificateFiles.make("first.example")
+            defer { files.remove() }
+            let key = files.directory.appendingPathComponent("encrypted.pem")
+            _ = await OpenSSL.run(
+                ["pkey", "-in", files.key.path, "-aes256", "-passout", "pass:word", "-out", key.path], "")
+            try #require(try String(contentsOf: key, encoding: .utf8).contains("BEGIN ENCRYPTED"))
+            _ = await ServerProcess.run(["init", site["clinic.db"], "--operator", try site.card()])
+            let server = try ServerProcess(
+                [
+                    "run", site["clinic.db"], "--listen", "127.0.0.1:0", "--certificate", files.certificate.path,
+                    "--key", key.path,
+                ], through: ["/bin/sh", "-c", "echo word | timeout 60 setsid -w \"$@\"", "sh"])
+            let ending = await server.end()
+            #expect(ending.code != 0)
+            #expect(ending.error.contains("\(key.path) holds no private key in PEM that can be read"))
+            #expect(!ending.error.contains("pass phrase"))
+        }
+
+        @Test func aCertificateIsReadAgainWhileManyConnect() async throws {
+            let files = try await CertificateFiles.make("first.example")
+            defer { files.remove() }
+            let certificates = try files.certificates
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { for _ in 0..<500 { _ = try certificates.makeHandler() } }
+                }
+                group.addTask { for _ in 0..<100 { try certificates.reload() } }
+                try await group.waitForAll()
+            }
+        }
     }
 
     /// A certificate that vouches for itself, in a directory of its own.
@@ -119,13 +163,14 @@
             return files
         }
 
-        func replace(_ name: String) async throws {
+        func replace(
+            _ name: String, key kind: [String] = ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+        ) async throws {
             _ = await OpenSSL.run(
                 [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                    "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)", "-keyout", key.path, "-out",
-                    certificate.path,
-                ], "")
+                    "req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext",
+                    "subjectAltName=DNS:\(name)", "-keyout", key.path, "-out", certificate.path, "-newkey",
+                ] + kind, "")
             try #require(FileManager.default.fileExists(atPath: certificate.path))
         }
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Copenssl
+    import NIOCore
+    import NIOEmbedded
+    import TestSupport
+    import Testing
+    import TresorCore
+    import TresorTLS
+
+    @testable import TresorServer
+
+    /// Clients that misuse TLS, before its handler alone and before the service.
+    @Suite struct HostileTLSTests {
+        /// The handler of TLS with a client that has shaken hands with it.
+        private struct Pair {
+            let channel = EmbeddedChannel()
+            let client: TLSClient
+            let handler: TLSHandler
+            let note = EventNote()
+
+            init(_ certificates: Certificates) throws {
+                client = try TLSClient()
+                handler = try certificates.makeHandler()
+                try channel.pipeline.syncOperations.addHandlers([handler, note])
+                for _ in 0..<2 {
+                    _ = client.engine.shakeHands()
+                    try send(client.engine.takeOutgoing())
+                    client.take(try sent())
+                }
+                try #require(client.engine.isShaken && handler.engine.isShaken)
+            }
+
+            /// Gives the handler bytes.
+            func send(_ bytes: [UInt8]) throws { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
+
+            /// The bytes that the handler sent.
+            func sent() throws -> [UInt8] {
+                var bytes: [UInt8] = []
+                while let part = try channel.readOutbound(as: ByteBuffer.self) { bytes += part.readableBytesView }
+                return bytes
+            }
+
+            /// The bytes that the handler decrypted.
+            func decrypted() throws -> [UInt8] {
+                var bytes: [UInt8] = []
+                while let part = try channel.readInbound(as: ByteBuffer.self) { bytes += part.readableBytesView }
+                return bytes
+            }
+
+            /// The memory that OpenSSL holds to carry bytes to and from the handler.
+            func room() -> Int {
+                [SSL_get_rbio(handler.engine.connection), SSL_get_wbio(handler.engine.connection)].map { pipe in
+                    var memory: UnsafeMutablePointer<BUF_MEM>?
+                    _ = withUnsafeMutablePointer(to: &memory) { BIO_ctrl(pipe, BIO_C_GET_BUF_MEM_PTR, 0, $0) }
+                    return memory.map { Int($0.pointee.max) } ?? 0
+                }.reduce(0, +)
+            }
+        }
+
+        /// Notes how a connection ends.
+        private final class EventNote: ChannelInboundHandler {
+            typealias InboundIn = ByteBuffer
+            private(set) var inputEndCount = 0
+            private(set) var isGone = false
+
+            func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+                if let event = event as? ChannelEvent, event == .inputClosed { inputEndCount += 1 }
+            }
+
+            func channelInactive(context: ChannelHandlerContext) { isGone = true }
+        }
+
+        private func pair(_ body: (Pair) throws -> Void) async throws {
+            let files = try await CertificateFiles.make("localhost")
+            defer { files.remove() }
+            try body(try Pair(files.certificates))
+        }
+
+        @Test func A126_bytesBehindTheFarewellFillNoMemory() async throws {
+            try await pair { pair in
+                let junk = [UInt8](repeating: 0, count: 64 << 10)
+                try pair.send(pair.client.record(of: [1, 2, 3]) + pair.client.farewell() + junk)
+                for _ in 0..<16 { try pair.send(junk) }
+                #expect(pair.handler.engine.unreadCount <= 16 << 10)
+                #expect(try pair.decrypted() == [1, 2, 3])
+                pair.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+                #expect(pair.note.inputEndCount == 1)
+                try pair.channel.writeOutbound(ByteBuffer(bytes: [4, 5]))
+                pair.client.take(try pair.sent())
+                #expect(pair.client.read().bytes == [4, 5])
+                #expect(!pair.note.isGone)
+            }
+        }
+
+        @Test func A126_aFloodOfNewKeysEndsTheConnection() async throws {
+            try await pair { pair in
+                for number: UInt8 in 1...32 {
+                    try pair.send(pair.client.newKeys() + pair.client.record(of: [number]))
+                    #expect(try pair.decrypted() == [number])
+                }
+                #expect(!pair.note.isGone)
+                for _ in 0..<8 { try pair.send(pair.client.newKeys()) }
+                pair.channel.embeddedEventLoop.run()
+                #expect(pair.note.isGone)
+                #expect(try pair.sent().count < 40 * pair.client.newKeys().count)
+                try pair.send(pair.client.newKeys())
+                #expect(try pair.sent().isEmpty)
+            }
+        }
+
+        @Test func largeBodiesLeaveNoLargeMemoryBehind() async throws {
+            try await pair { pair in
+                let records = (0..<64).flatMap { _ in pair.client.record(of: [UInt8](repeating: 7, count: 16 << 10)) }
+                try pair.send(records)
+                #expect(try pair.decrypted().count == 1 << 20)
+                try pair.channel.writeOutbound(ByteBuffer(repeating: 8, count: 1 << 20))
+                pair.client.take(try pair.sent())
+                #expect(pair.client.read().bytes.count == 1 << 20)
+                #expect(pair.room() <= 64 << 10)
+            }
+        }
+
+        /// A client that has shaken hands with the service.
+        private func connect(_ wire: Wire) async throws -> (socket: RawClient, client: TLSClient) {
+            let socket = try RawClient(port: wire.port)
+            let client = try TLSClient()
+            while true {
+                let progress = client.engine.shakeHands()
+                await socket.send(client.engine.takeOutgoing())
+                if case .done = progress { return (socket, client) }
+                let bytes = await socket.receive()
+                try #require(!bytes.isEmpty)
+                client.take(bytes)
+            }
+        }
+
+        @Test func anAnswerComesWholeBehindTheClientsFarewell() async throws {
+            let files = try await CertificateFiles.make("localhost")
+            defer { files.remove() }
+            let handler = NotingHandler(growth: 1000, holding: .card)
+            try await Wire.run(certificates: files.certificates, handler: handler) { wire in
+                let (socket, client) = try await connect(wire)
+                let request = client.record(of: Wire.request("card", body: [1, 2, 3]))
+                await socket.send(request + client.farewell())
+                try await wait { handler.heldCount == 1 }
+                handler.release()
+                let (sent, isClosed) = await socket.readToEnd()
+                #expect(isClosed)
+                client.take(sent)
+                let (bytes, progress) = client.read()
+                #expect(Answer(bytes)?.status == 200)
+                #expect(Answer(bytes)?.body.count == 3000)
+                #expect(progress == .ended)
+            }
+        }
+
+        @Test func anEndInsideARecordIsNoRequest() async throws {
+            let files = try await CertificateFiles.make("localhost")
+            defer { files.remove() }
+            try await Wire.run(certificates: files.certificates) { wire in
+                let (socket, client) = try await connect(wire)
+                await socket.send(client.record(of: Wire.request("card")).dropLast(1))
+                socket.finish()
+                #expect(await socket.readToEnd().isClosed)
+                #expect(wire.handler.calls.isEmpty)
+            }
+        }
+
+        @Test func aClientWithoutHTTP1IsRefused() async throws {
+            let files = try await CertificateFiles.make("localhost")
+            defer { files.remove() }
+            let request = String(decoding: Wire.request("card", headers: ["Connection: close"]), as: UTF8.self)
+            try await Wire.run(certificates: files.certificates) { wire in
+                #expect(!(await OpenSSL.connect(wire.port, ["-alpn", "h2"], request)).contains("HTTP/1.1"))
+                #expect(wire.handler.calls.isEmpty)
+                let both = await OpenSSL.connect(wire.port, ["-alpn", "h2,http/1.1"], request)
+                #expect(both.contains("HTTP/1.1 200 OK"))
+                #expect(both.contains("ALPN protocol: http/1.1"))
+            }
+        }
+    }
+#endif
