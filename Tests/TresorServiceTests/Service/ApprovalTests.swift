@@ -151,16 +151,29 @@
             #expect(try await speaker.reply(grant([clinic.chain])) == .forbidden)
             let request = try await append(.approvers(ApproversBody([Approver(clinic.chain)])), by: owner)
             #expect(try await speaker.reply(request) == .forbidden)
-            // The owner names somebody of their own beside them, who lets nobody in.
-            let third = try await bench.person("third")
-            let all = [clinic.chain, other.identity.chain, third.identity.chain].sorted { $0.user < $1.user }
-            let naming = try await append(.approvers(ApproversBody(all.map(Approver.init))), by: owner)
+            let both = [clinic.chain, other.identity.chain].sorted { $0.user < $1.user }
+            let naming = try await append(.approvers(ApproversBody(both.map(Approver.init))), by: owner)
             #expect(try await speaker.ask(naming).outcome == .done)
-            #expect(try await speaker.ask(grant(all)).outcome == .done)
+            #expect(try await speaker.ask(grant(both)).outcome == .done)
             let answer = try await speaker.ask(ServerRequest())
             #expect(answer.approvers == [clinic.chain.bytes, other.identity.chain.bytes])
-            #expect(try await third.at(strict).reply(approval(by: third.identity)) == .forbidden)
             #expect(try await other.at(strict).ask(approval(by: other.identity)).outcome == .done)
+        }
+
+        /// Whether somebody approves whom the owner names beside the person whom the service demands.
+        func takesAnotherApprover() async throws -> Bool {
+            let strict = try await bench.anotherService { $0.approvers = [clinic.chain] }
+            let speaker = try bench.signer(owner.identity).at(strict)
+            let friend = try await bench.person("friend").at(strict)
+            let both = [clinic.chain, friend.identity.chain].sorted { $0.user < $1.user }
+            let naming = try await append(.approvers(ApproversBody(both.map(Approver.init))), by: owner)
+            _ = try await speaker.ask(naming)
+            _ = try await speaker.ask(grant(both))
+            return try await friend.reply(approval(by: friend.identity)) != .forbidden
+        }
+
+        @Test func A128_nobodyApprovesWhomTheServiceDoesNotDemand() async throws {
+            #expect(try await !takesAnotherApprover())
         }
 
         @Test func whoApprovesForAServiceNeedsNoApprover() async throws {

@@ -110,6 +110,8 @@ extension Mutation {
     package static let wholeParts = Mutation(rawValue: "wholeParts")
     /// That a part fits the size of the blob that an entry names.
     package static let fittingPart = Mutation(rawValue: "fittingPart")
+    /// That a service takes the approvals of those whom it demands, and no others.
+    package static let askedApprover = Mutation(rawValue: "askedApprover")
     /// That one transaction deletes a portion of what is to go.
     package static let erasedPortion = Mutation(rawValue: "erasedPortion")
     /// That one request reads the wraps of few people, if it asks for all epochs.
