@@ -38,7 +38,9 @@ import TresorCrypto
         let house = UserID(.zero)
         let closed = ApproveCommand.failure(of: .noAccess, for: "house", user: house)
         #expect(closed.hints == ["tresor approve", "tresor approve \(house) --refuse"])
-        #expect(ApproveCommand.failure(of: .noAccess, for: "house", user: nil).hints == ["tresor approve"])
+        // A service may take the approval of others alone.
+        let share = ApproveCommand.failure(of: .noAccess, for: "house", user: nil)
+        #expect(share.hints == ["tresor approve"] && share.message.contains("the approval of others alone"))
         let keys = KeyStanding()
         keys.note(areTaken: false)
         #expect(keys.refusal?.hints == ["tresor recover --home DIR", "tresor register --no-login"])

@@ -207,7 +207,9 @@ package struct Audit: Sendable {
             .filter { $0.value.notAfter.map { now > $0 } ?? false }
         findings += ended.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .ended) }
         return findings
-            + state.waiting.keys.sorted().map { Finding(subject: .member($0, of: state.tresor), remark: .waiting) }
+            + state.waiting.sorted { $0.key < $1.key }.map { user, asked in
+                Finding(subject: .member(user, of: state.tresor), remark: .waiting(by: asked.admittedBy))
+            }
     }
 
     /// Whether the identity file tells who *me* is. A file that does not decode is a finding of its own.

@@ -78,8 +78,8 @@ package struct Finding: Hashable, Sendable {
         case forked(seen: Head, shown: Head?, evidence: Hash256)
         /// A member's grant has expired; the next act of an owner removes them.
         case ended
-        /// Nobody has approved the person yet.
-        case waiting
+        /// Nobody has approved the person yet, for whom this owner asked.
+        case waiting(by: UserID)
         /// The key must be changed before anything is sealed: a rekey is pending.
         case rotateFirst
         /// The founder's safety number was not compared.

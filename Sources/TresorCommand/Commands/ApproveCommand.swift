@@ -115,9 +115,13 @@ struct ApproveCommand: SurfaceCommand {
         case .unverified: message = "\(who) has another card by now; look again"
         case .busy: message = "the share of \(who) is not what was shown any more; look again"
         case .noAccess where Surroundings.current.keys.refusal == nil:
+            guard let user else {
+                message = "\(who) does not wait any more, or the service takes the approval of others alone"
+                break
+            }
             message =
                 "\(who) does not wait any more, or asks for an account or a handle that was closed, and can only be refused"
-            if let user { hints.append("tresor approve \(user) --refuse") }
+            hints.append("tresor approve \(user) --refuse")
         default: return CommandFailure(error)
         }
         return CommandFailure(of: error, message, hints: hints)

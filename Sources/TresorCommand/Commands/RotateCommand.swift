@@ -90,15 +90,12 @@ struct RotateCommand: SurfaceCommand {
             return try report(state, key: state.epoch, workplace)
         }
         try workplace.confirm("\(title) gets key \(state.epoch + 1); \(people).", yes: consent.yes)
-        let done = try await Interrupts.atomically {
-            guard let approvers else {
-                return try await session.tresors.perform(.rotate, on: summary.tresor, expecting: effect)
+        let act = approvers.map(Act.setApprovers) ?? .rotate
+        let done = try await ServiceApprovers.perform(act, on: summary.tresor, name, session, workplace) {
+            guard approvers != nil else {
+                return try await session.tresors.perform(act, on: summary.tresor, expecting: effect)
             }
-            do {
-                _ = try await session.tresors.perform(.setApprovers(approvers), on: summary.tresor)
-            } catch TresorError.noAccess {
-                throw await ServiceApprovers.failure(naming: approvers, of: name, session, workplace)
-            }
+            _ = try await session.tresors.perform(act, on: summary.tresor)
             // The act may have been performed before, and the rotation not.
             return try await session.tresors.perform(.rotate, on: summary.tresor)
         }

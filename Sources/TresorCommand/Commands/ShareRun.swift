@@ -254,15 +254,10 @@ struct ShareRun {
         var effect = step.effect
         var state = step.state
         if let act = step.act, !command.dryRun {
-            do {
-                (effect, state) = try await Interrupts.atomically {
-                    try await session.tresors.perform(
-                        act, on: step.summary.tresor, expecting: step.effect,
-                        acceptingUnverified: command.acceptUnverified)
-                }
-            } catch TresorError.noAccess {
-                let approvers = step.state.approvers.compactMap { step.state.chain(of: $0) }
-                throw await ServiceApprovers.failure(naming: approvers, of: step.text, session, workplace)
+            let tresor = step.summary.tresor
+            (effect, state) = try await ServiceApprovers.perform(act, on: tresor, step.text, session, workplace) {
+                try await session.tresors.perform(
+                    act, on: tresor, expecting: step.effect, acceptingUnverified: command.acceptUnverified)
             }
         }
         effect.already = step.already

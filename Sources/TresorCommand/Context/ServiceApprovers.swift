@@ -6,23 +6,55 @@ import TresorCrypto
 
 /// The people whom a service demands as approvers of each share.
 enum ServiceApprovers {
-    /// The failure of a change that a service refused with *no access*: it names the approvers that the tresor lacks.
+    /// Performs an act, and says why if the service refuses it for want of approvers.
     ///
-    /// - Parameters:
-    ///   - approvers: those whom the tresor would name.
-    ///   - tresor: the tresor as it was typed.
-    static func failure(
-        naming approvers: [CardChain], of tresor: String, _ session: Session, _ workplace: CommandContext
+    /// - Parameter text: the tresor as it was typed.
+    static func perform<Answer>(
+        _ act: Act, on tresor: TresorID, _ text: String, _ session: Session, _ workplace: CommandContext,
+        _ change: () async throws -> Answer
+    ) async throws -> Answer {
+        do {
+            return try await Interrupts.atomically(change)
+        } catch TresorError.noAccess {
+            // The rules allow the act, so it is the service that does not.
+            guard let state = try? await workplace.tresors.state(of: tresor),
+                (try? session.tresors.effectBlocking(of: act, in: state)) != nil
+            else { throw TresorError.noAccess }
+            throw await failure(of: act, in: state, text, session, workplace)
+        }
+    }
+
+    /// The failure of an act that a service refused: it names the approvers that the tresor lacks.
+    private static func failure(
+        of act: Act, in state: LogState, _ text: String, _ session: Session, _ workplace: CommandContext
     ) async -> any Error {
         guard let service = AskedService(session, workplace),
-            let demanded = try? await service.call(ServerRequest()).approvers.compactMap({ try? CardChain($0) })
+            let demanded = try? await service.call(ServerRequest()).approvers.compactMap({ try? CardChain($0) }),
+            !demanded.contains(where: { $0.user == session.identity.user })
         else { return TresorError.noAccess }
+        var approvers = state.approvers.compactMap { state.chain(of: $0) }
+        if case .setApprovers(let chains) = act.kind { approvers = chains }
         let missing = demanded.filter { chain in !approvers.contains { $0.user == chain.user } }
         guard !missing.isEmpty else { return TresorError.noAccess }
         let names = missing.map { DisplayText.name($0.handle.bytes) }.joined(separator: ", ")
-        let words = (approvers + missing).map { Shell.word($0.handle, or: $0.user) }.joined(separator: " ")
         return CommandFailure(
             of: .noAccess, "\(service.place) demands that \(names) can approve each share",
-            hints: ["tresor rotate -t \(Shell.word(tresor)) --approver \(words)"])
+            hints: hints(to: act, missing, beside: approvers, in: state, Shell.word(text)))
+    }
+
+    /// The ways out: nobody who is in a tresor approves in it, but an owner whom the service demands needs no approver.
+    private static func hints(
+        to act: Act, _ missing: [CardChain], beside approvers: [CardChain], in state: LogState, _ tresor: String
+    ) -> [String] {
+        func words(_ chains: [CardChain]) -> String {
+            chains.map { Shell.word($0.handle, or: $0.user) }.joined(separator: " ")
+        }
+        if let owner = missing.first(where: { state.members[$0.user]?.role == .owner }) {
+            guard case .share(let people, _, _, _) = act.kind else { return [] }
+            return ["ask \(words([owner])) to run: tresor share -t \(tresor) \(words(people.map(\.chain)))"]
+        }
+        let inside = missing.filter { state.isIn($0.user) }
+        let revoke = inside.isEmpty ? [] : ["tresor revoke -t \(tresor) \(words(inside))"]
+        return revoke + ["tresor rotate -t \(tresor) --approver \(words(approvers + missing))"]
     }
 }

@@ -58,8 +58,8 @@
             return OutcomeAnswer(.conflict)
         }
 
-        /// Judges an entry by the rules and by the policy of the service: a tresor that is shared names its approvers. A
-        /// tresor of one person needs none.
+        /// Judges an entry by the rules and by the policy of the service: a tresor that is shared names the approvers whom
+        /// the service demands, and only these approve. They may do so without it. A tresor of one person needs none.
         private func judge(
             _ draft: AppendDraft, by user: UserID, on before: LogState?
         ) async throws(TresorError) -> Judgment {
@@ -67,9 +67,11 @@
             let judgment = try await context.work.run(weight: weight, for: user.digest.bytes) {
                 () throws(TresorError) in try AppendRules.judge(draft, by: user, on: before)
             }
+            let wanted = Set(context.settings.approvers.map(\.user))
+            guard !wanted.isEmpty, !wanted.contains(draft.entry.author) else { return judgment }
             switch draft.body {
+            case .approve: throw .noAccess
             case .grant, .approvers:
-                let wanted = Set(context.settings.approvers.map(\.user))
                 guard wanted.isSubset(of: judgment.state.approvers) else { throw .noAccess }
             default: break
             }

@@ -40,9 +40,13 @@
         }
 
         private func append(_ body: EntryBody, by author: Session) async throws -> AppendRequest {
+            try await append(body, by: author.identity)
+        }
+
+        private func append(_ body: EntryBody, by author: Identity) async throws -> AppendRequest {
             let head = try await state().head
             let entry = try Entry(
-                tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: author.identity,
+                tresor: tresor, sequence: head.sequence + 1, previous: head.hash, author: author,
                 time: bench.clock.now, body: body)
             return AppendRequest(
                 tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes, wraps: [],
@@ -141,8 +145,7 @@
         @Test func aServiceMayAskForItsApprovers() async throws {
             let other = try await bench.person("friend")
             let strict = try await bench.anotherService { $0.approvers = [clinic.chain, other.identity.chain] }
-            let signer = try bench.signer(owner.identity)
-            let speaker = Signer(service: strict, clock: bench.clock, identity: signer.identity, key: signer.key)
+            let speaker = try bench.signer(owner.identity).at(strict)
             // A tresor of one person needs nobody who approves, and each tresor is one at first.
             #expect(try await speaker.ask(speaker.founding()).outcome == .done)
             #expect(try await speaker.reply(grant([clinic.chain])) == .forbidden)
@@ -154,6 +157,52 @@
             #expect(try await speaker.ask(grant(both)).outcome == .done)
             let answer = try await speaker.ask(ServerRequest())
             #expect(answer.approvers == [clinic.chain.bytes, other.identity.chain.bytes])
+            #expect(try await other.at(strict).ask(approval(by: other.identity)).outcome == .done)
+        }
+
+        /// Whether somebody approves whom the owner names beside the person whom the service demands.
+        func takesAnotherApprover() async throws -> Bool {
+            let strict = try await bench.anotherService { $0.approvers = [clinic.chain] }
+            let speaker = try bench.signer(owner.identity).at(strict)
+            let friend = try await bench.person("friend").at(strict)
+            let both = [clinic.chain, friend.identity.chain].sorted { $0.user < $1.user }
+            let naming = try await append(.approvers(ApproversBody(both.map(Approver.init))), by: owner)
+            _ = try await speaker.ask(naming)
+            _ = try await speaker.ask(grant(both))
+            return try await friend.reply(approval(by: friend.identity)) != .forbidden
+        }
+
+        @Test func A128_nobodyApprovesWhomTheServiceDoesNotDemand() async throws {
+            #expect(try await !takesAnotherApprover())
+        }
+
+        @Test func whoApprovesForAServiceNeedsNoApprover() async throws {
+            let speaker = try bench.signer(owner.identity)
+            let service = try await bench.anotherService { $0.approvers = [owner.chain] }
+            let strict = try await bench.anotherService { $0.approvers = [clinic.chain] }
+            // An owner cannot name themselves.
+            let dropping = try await append(.approvers(ApproversBody([])), by: owner)
+            #expect(try await speaker.at(strict).reply(dropping) == .forbidden)
+            #expect(try await speaker.at(service).ask(dropping).outcome == .done)
+            let keys = try await owner.keyRing.keys(of: state().epoch, in: state())
+            let wrap = try Wrap(keys, of: tresor, for: house.chain.newest, user: house.user, history: .all)
+            let body = GrantBody(people: [.user(house.chain)], role: .reader, notAfter: nil, fromNow: nil)
+            let request = try await append(.grant(body), by: owner).with(wraps: [wrap.bytes])
+            #expect(try await speaker.at(strict).reply(request) == .forbidden)
+            #expect(try await speaker.at(service).ask(request).outcome == .done)
+        }
+
+        /// The approval of the person who waits.
+        private func approval(by author: Identity) async throws -> AppendRequest {
+            let state = try await state()
+            let pending = try #require(PendingGrant.all(in: state).first)
+            let key = try await owner.keyRing.keys(of: state.epoch, in: state).approvalKey(of: tresor)
+            let released = try ApprovalKeys([ApprovalKeys.Box(key)]).released(to: house.user)
+            let release = try Release(
+                released, grant: pending.grant, epoch: state.epoch, of: tresor, for: house.chain.newest,
+                user: house.user)
+            let body = ApproveBody(grant: pending.grant, epoch: state.epoch, releases: [release])
+            return try await append(.approve(body), by: author).with(removing: state.approvers)
         }
     }
 #endif

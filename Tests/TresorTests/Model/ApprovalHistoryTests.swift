@@ -72,6 +72,8 @@ private struct WaitingHistory {
     private var anna: Session
     private var doctors: [Session] = []
     private var clinics: [Session] = []
+    /// Those whom these people were before they had new keys.
+    private var earlier: [Identity] = []
     /// One file of each epoch, at least.
     private var files: [SealedFile] = []
     /// Who was ever a member.
@@ -133,13 +135,14 @@ private struct WaitingHistory {
     }
 
     /// New keys for one of these people, which the owner compares again.
-    private func renewed(_ people: [Session], using dice: inout Dice) async throws -> [Session] {
+    private mutating func renewed(_ people: [Session], using dice: inout Dice) async throws -> [Session] {
         var people = people
         let index = Int.random(in: people.indices, using: &dice)
         let person = people[index]
         let (next, sealed) = try person.identity.renewCard(time: world.clock.now)
         let file = try person.client.identityFileBlocking()
         let home = try #require(person.client.home as? MemoryHome)
+        earlier.append(person.identity)
         people[index] = try await world.settle(next, previous: [sealed] + file.previous, home: home)
         for renewal in try await people[index].renewal.finishInEachTresor() { #expect(renewal.error == nil, seed) }
         try anna.client.people.pinBlocking(next.chain)
@@ -154,12 +157,17 @@ private struct WaitingHistory {
             try await judge(doctor, state)
             // Somebody who was never a member opens nothing with everything that the store ever had.
             guard !admitted.contains(doctor.user) else { continue }
-            let found = try Plunder(of: [doctor.identity], wraps: wraps, log: entries)
+            let found = try Plunder(of: identities(of: [doctor]), wraps: wraps, log: entries)
             #expect(found.keys.isEmpty, seed)
         }
-        let found = try Plunder(of: clinics.map(\.identity), wraps: wraps, log: entries)
+        let found = try Plunder(of: identities(of: clinics), wraps: wraps, log: entries)
         #expect(found.keys.isEmpty && !files.contains { found.opens($0) }, seed)
         try compare(entries)
+    }
+
+    /// All that these people have and had.
+    private func identities(of people: [Session]) -> [Identity] {
+        people.map(\.identity) + earlier.filter { identity in people.contains { $0.user == identity.user } }
     }
 
     private func judge(_ doctor: Session, _ state: LogState) async throws {

@@ -87,7 +87,8 @@ class Home:
 
     def keys_of(self, state, epoch):
         kept = [(e, wrap) for tresor, e, wrap in self.wraps if tresor == state.tresor]
-        return keys_of(state, self.identity, lambda: self.store.own_wraps(state.tresor, self.identity.user), kept, epoch)
+        own_wraps = lambda: self.store.own_wraps(state.tresor, self.identity.user)
+        return keys_of(state, self.identity, own_wraps, kept, epoch, self.logs.get(state.tresor, ()))
 
     def open_file(self, data, expected=None):
         """§10.5 whole; nothing unverified is accepted."""
@@ -102,7 +103,7 @@ class Home:
             return seen["state"]
 
         def member():                                                                               # 4
-            require(self.identity.user in seen["state"].members, "no_access")
+            require(self.identity.user in seen["state"].members, "waiting" if self.identity.user in seen["state"].waiting else "no_access")
 
         def admitted(header):                                                                       # 5
             state = seen["state"]

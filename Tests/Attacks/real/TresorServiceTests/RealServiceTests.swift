@@ -211,6 +211,9 @@
                 let wanted = BlobsRequest(tresor: house.tresor, hashes: [commit.pack.hash])
                 return try await house.signer(house.reader).ask(wanted).blobs.first != commit.pack.bytes
             }
+            try await Self.expectReal(without: .askedApprover) {
+                try await ApprovalTests().takesAnotherApprover()
+            }
         }
 
         @Test func A129_withoutTheCheckAnIdServesTwoBodies() async throws {

@@ -61,13 +61,17 @@ final class Scenario {
     }
 
     /// The store appends if its log ends as the entry expects.
+    ///
+    /// - Parameters:
+    ///   - wraps: the wraps to make, for members.
+    ///   - others: the wraps that are made already.
     func append(
-        _ comment: String, _ entry: Bytes, wraps: [(Person, EpochSecret, history: Bool)] = [], removing: [Person] = [],
-        except: [String: Exception] = [:]
+        _ comment: String, _ entry: Bytes, wraps: [(Person, EpochSecret, history: Bool)] = [],
+        others: [(Person, EpochSecret, Bytes)] = [], removing: [Person] = [], except: [String: Exception] = [:]
     ) {
         let previous = entry.at(50, 32)
         let fits = (shown.last.map { hash("tresor/v1/entry-hash", $0) } ?? zeros(32)) == previous
-        let made = wraps.map { person, epoch, history in
+        var made = wraps.map { person, epoch, history in
             (
                 person.user, epoch.number,
                 Wrapping(
@@ -76,6 +80,7 @@ final class Scenario {
                 ).bytes
             )
         }
+        made += others.map { person, epoch, bytes in (person.user, epoch.number, bytes) }
         if fits {
             shown.append(entry)
             for person in removing { self.wraps = self.wraps.filter { $0[0] != person.user } }
@@ -150,7 +155,7 @@ final class Scenario {
         var isNegative = isNegative
         let views = people.map { name, person -> (String, JSONText) in
             let view = view(name, person, except[name] ?? Exception())
-            if view.contains(where: { $0.0 == "error" }) || exception(except[name]) { isNegative = true }
+            if view.contains(where: isRefused) { isNegative = true }
             return (name, .object(view))
         }
         if isNegative { negativeCount += 1 }
@@ -170,7 +175,11 @@ final class Scenario {
         return longest.starts(with: shown) ? ["RolledBack"] : ["Forked"]
     }
 
-    private func exception(_ exception: Exception?) -> Bool { exception?.keys.map { $0 != "no_access" } ?? false }
+    /// Whether something is refused other than keys to somebody who has no right to them.
+    private func isRefused(_ member: (String, JSONText)) -> Bool {
+        let usual = ["ok", "no_access"].map { JSONText.string($0).text() }
+        return member.0 == "error" || member.0 == "keys" && !usual.contains(member.1.text())
+    }
 
     private func view(_ name: String, _ person: Person, _ exception: Exception) -> [(String, JSONText)] {
         guard !shown.isEmpty || verified[name] != nil else { return [("error", .string("not_found"))] }
@@ -188,9 +197,11 @@ final class Scenario {
         }
         guard let state = fold.state else { return [("error", .string("not_found"))] }
         verified[name] = (state.head.sequence, state.head.hash.bytes)
-        let member = state.members[UserID(must(try required(Hash256(person.user))))]
+        let user = UserID(must(try required(Hash256(person.user))))
+        let member = state.members[user]
         let hasWrap = wraps.contains([person.user, u64(state.epoch)])
-        let keys = member == nil || !hasWrap ? "no_access" : exception.keys ?? "ok"
+        let waits = state.waiting[user] != nil
+        let keys = waits ? "waiting" : member == nil || !hasWrap ? "no_access" : exception.keys ?? "ok"
         let founder = state.founder.digest.bytes == person.user ? "me" : "verified"
         return [
             ("head", .hex(u64(state.head.sequence) + state.head.hash.bytes)), ("epoch", .hex(u64(state.epoch))),
