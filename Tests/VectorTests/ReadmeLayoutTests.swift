@@ -30,7 +30,7 @@ import Testing
         let manifest = try Repository.text("Package.swift")
         let rows = try Self.section("Dependencies").split(separator: "\n").filter { $0.hasPrefix("| ") }
         let packages = manifest.matches(of: /\.package\(url: ".*\/(\S+)", from: "([0-9.]+)"\)/)
-        #expect(packages.count == 5)
+        #expect(packages.count == 4)
         for package in packages {
             let row = rows.first { $0.split { "|, ".contains($0) }.contains(package.1) }
             #expect(row?.contains(package.2) == true, "\(package.1)")
