@@ -24,7 +24,7 @@ enum ActOperations {
         let identity = try input.identity()
         let state = try input.state()
         let session = Conformance.session(try input.client(), identity: identity)
-        return VectorFields().with("users", try session.tresors.supersededBlocking(in: state).map(\.digest.bytes))
+        return VectorFields().with("users", try session.tresors.superseded(in: state).map(\.digest.bytes))
     }
 
     /// Runs `settle` on a tresor whose store shows the log. The result is the part of the log appended by it.

@@ -19,7 +19,7 @@ enum HomeOperations {
     static func founderTrust(_ input: VectorFields) throws -> VectorFields {
         let state = try input.state()
         let word =
-            switch try input.client().trust.founderTrustBlocking(in: state) {
+            switch try input.client().trust.founderTrust(in: state) {
             case .me: "me"
             case .verified: "verified"
             case .renewed: "renewed"

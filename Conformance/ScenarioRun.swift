@@ -164,7 +164,7 @@ final class ScenarioRun {
                 "epoch": .text(Hex.text(bigEndianBytes(state.epoch))), "rekey pending": .bool(state.isRekeyPending),
                 "role": .text(state.members[player.identity.user]?.role.description ?? "none"),
                 "members": .number(state.members.count), "keys": .text(keys),
-                "founder": .text(Self.word(for: try session.client.trust.founderTrustBlocking(in: state))),
+                "founder": .text(Self.word(for: try session.client.trust.founderTrust(in: state))),
             ]
         } catch {
             return ["error": .text(error.name)]

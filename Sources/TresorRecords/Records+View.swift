@@ -34,7 +34,7 @@ extension Records {
     func checkFounder(of state: LogState) async throws(TresorError) {
         let trust = session.client.trust
         let isTrusted = try await Cores.apart { () throws(TresorError) in
-            if try trust.founderTrustBlocking(in: state).isVerified { return true }
+            if try trust.founderTrust(in: state).isVerified { return true }
             return try trust.isKnownFromBefore(state)
         }
         guard isTrusted else { throw .unverified }

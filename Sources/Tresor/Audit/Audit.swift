@@ -190,7 +190,7 @@ package struct Audit: Sendable {
         if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
         if state.isRekeyPending { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
         if let pins = try? client.pins(), isIdentityRead {
-            switch try client.trust.founderTrustBlocking(in: state) {
+            switch try client.trust.founderTrust(in: state) {
             case .me, .verified: break
             case .renewed: findings.append(Finding(subject: .person(state.founder), remark: .renewed))
             // Only the unlocked identity can decide whether a tresor that names this person as founder is theirs.

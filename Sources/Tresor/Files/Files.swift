@@ -62,7 +62,7 @@ package struct Files: Sendable {
             state.chain(of: identity.user)?.newest == identity.chain.newest,
             me.notAfter.map({ client.clock() <= $0 }) ?? true
         else { throw .noAccess }
-        guard try client.trust.founderTrustBlocking(in: state).isVerified else {
+        guard try client.trust.founderTrust(in: state).isVerified else {
             throw client.trust.founderRefusal(in: state)
         }
     }
@@ -190,7 +190,7 @@ package struct Files: Sendable {
     private func checkFounder(
         of header: FileHeader, in state: LogState, _ expecting: Expectations
     ) throws(TresorError) {
-        switch try client.trust.founderTrustBlocking(in: state) {
+        switch try client.trust.founderTrust(in: state) {
         case .me, .verified: break
         case .unverified where expecting.acceptingUnverified: break
         case .unverified where try client.trust.isKnownFromBefore(state): break

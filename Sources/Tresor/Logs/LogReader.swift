@@ -112,7 +112,7 @@ package struct LogReader: Sendable {
         let isKnown: Bool
         do throws(TresorError) {
             isKnown =
-                switch try client.trust.founderTrustBlocking(in: state) {
+                switch try client.trust.founderTrust(in: state) {
                 case .me, .verified, .renewed: true
                 case .changed, .unverified: false
                 }

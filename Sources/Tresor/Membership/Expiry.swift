@@ -29,7 +29,7 @@ struct Expiry: Sendable {
             // Checked before anything is written: an entry with this clock's time would make the clock believed.
             let mayEndDates = try await checkClock(in: state)
             state = try await renewOthers(state)
-            guard mayEndDates, isOwner(in: state), try client.trust.founderTrustBlocking(in: state).isVerified else {
+            guard mayEndDates, isOwner(in: state), try client.trust.founderTrust(in: state).isVerified else {
                 return state
             }
             let ended = ended(in: state)
@@ -75,7 +75,7 @@ struct Expiry: Sendable {
     /// knows to be superseded.
     private func renewOthers(_ state: LogState) async throws(TresorError) -> LogState {
         var state = state
-        while let user = try session.tresors.supersededBlocking(in: state).first {
+        while let user = try session.tresors.superseded(in: state).first {
             guard let chain = state.chain(of: user), let pinned = try client.pins()[user]?.chain,
                 let card = pinned.card(generation: chain.newest.generation + 1)
             else { throw .altered }
@@ -97,7 +97,7 @@ struct Expiry: Sendable {
     /// A founder whose card in the log is older than the compared one is not verified. Their newer card may still be
     /// added if this home knew the tresor before.
     private func mayRenewOthers(in state: LogState) throws(TresorError) -> Bool {
-        if try client.trust.founderTrustBlocking(in: state).isVerified { return true }
+        if try client.trust.founderTrust(in: state).isVerified { return true }
         return try client.trust.isKnownFromBefore(state)
     }
 

@@ -26,7 +26,7 @@ package struct OwnTresors: Sendable {
     package func counts(_ state: LogState) throws(TresorError) -> Bool {
         // The genesis comes first: the thief of an earlier seed can make a log for which asking for trust is a fork.
         guard state.root.cardHash == identity.chain.newest.hash else { return false }
-        return try client.trust.founderTrustBlocking(in: state) == .me
+        return try client.trust.founderTrust(in: state) == .me
     }
 
     /// Makes an own tresor.

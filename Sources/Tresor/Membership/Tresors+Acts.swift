@@ -33,7 +33,7 @@ extension Tresors {
             // This person's new card may be added where this home compared the founder's newer keys and the log lacks
             // them.
             let isKnown = act == .renew ? try client.trust.isKnownFromBefore(state) : false
-            guard try client.trust.founderTrustBlocking(in: state).isVerified || isKnown else {
+            guard try client.trust.founderTrust(in: state).isVerified || isKnown else {
                 throw client.trust.founderRefusal(in: state)
             }
         }
@@ -59,7 +59,7 @@ extension Tresors {
             guard mayRotate else { throw .noAccess }
             // An owner first adds the newer card to the log. A writer cannot, and would wrap to keys that a thief may
             // have.
-            if me.role != .owner { guard try supersededBlocking(in: state).isEmpty else { throw .unverified } }
+            if me.role != .owner { guard try superseded(in: state).isEmpty else { throw .unverified } }
             effect.epoch = state.epoch + 1
         case .rename(let name, _):
             guard me.role == .owner else { throw .noAccess }
@@ -283,7 +283,7 @@ extension Tresors {
     /// Returns the people of whom this home has compared a newer card than the log has: members, and the founder.
     ///
     /// - Returns: the user ids, rising.
-    package func supersededBlocking(in state: LogState) throws(TresorError) -> [UserID] {
+    package func superseded(in state: LogState) throws(TresorError) -> [UserID] {
         let pins = try client.pins()
         return Set(state.members.keys).union(state.waiting.keys).union(state.approvers).union([state.founder]).filter {
             user in

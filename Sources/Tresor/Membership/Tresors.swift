@@ -122,7 +122,7 @@ package struct Tresors: Sendable {
             }
             let read = try await client.logs.state(of: tresor)
             state = read
-            let founder = try client.trust.founderTrustBlocking(in: read)
+            let founder = try client.trust.founderTrust(in: read)
             trust = founder
             if isOfferedByAStranger(founder) {
                 isApart = try client.heads()[tresor] == nil
@@ -241,7 +241,7 @@ package struct Tresors: Sendable {
     /// Does what ``confirmMine(_:)`` does, on the calling thread.
     package func confirmMineBlocking(_ state: LogState) throws(TresorError) {
         guard state.founder == identity.user else { throw .usage(.notFounder) }
-        if case .renewed = try client.trust.founderTrustBlocking(in: state) { throw .forked }
+        if case .renewed = try client.trust.founderTrust(in: state) { throw .forked }
         try mark(state.tresor, .confirmed, true)
     }
 

@@ -17,7 +17,7 @@ package struct LogTrust: Sendable {
     /// tresor without a pinned head in which the founder's newest keys have signed nothing.
     ///
     /// - Throws: ``TresorError/forked`` when the log holds a different card of a generation that this home knows.
-    package func founderTrustBlocking(in state: LogState) throws(TresorError) -> Person.Trust {
+    package func founderTrust(in state: LogState) throws(TresorError) -> Person.Trust {
         guard let chain = state.chain(of: state.founder) else { throw .altered }
         if let mine = try client.people.ownChain(), mine.user == state.founder {
             guard mine.extends(chain) else {
@@ -75,7 +75,7 @@ package struct LogTrust: Sendable {
 
     /// Does what ``memberTrust(of:in:)`` does, on the calling thread.
     package func memberTrustBlocking(of user: UserID, in state: LogState) throws(TresorError) -> Person.Trust {
-        guard user != state.founder else { return try founderTrustBlocking(in: state) }
+        guard user != state.founder else { return try founderTrust(in: state) }
         guard let chain = state.chain(of: user) else { throw .altered }
         if let mine = try client.people.ownChain(), mine.user == user {
             guard !mine.extends(chain) else { return .me }

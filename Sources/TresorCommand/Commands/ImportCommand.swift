@@ -120,7 +120,7 @@ struct ImportCommand: InputsCommand {
     /// Says what a founder who is not verified needs before the tresor is believed.
     private func reportTrust(in state: LogState, _ workplace: CommandContext) throws {
         let (founder, id) = (state.founder, ShortID.text(of: state.tresor))
-        let trust = try workplace.client.trust.founderTrustBlocking(in: state)
+        let trust = try workplace.client.trust.founderTrust(in: state)
         guard !trust.isVerified, let chain = state.chain(of: founder) else { return }
         let owner = workplace.tresors.handle(of: founder, in: state)
         if let failure = try workplace.verifier.outdated(state, title: id) {

@@ -176,7 +176,7 @@ struct MembersCommand: SurfaceCommand {
             return Verification(word: "yes", how: try OccasionWords.pin(of: user, workplace.client)?.occasion)
         case .renewed, .changed: return Verification(word: "no")
         case .unverified:
-            let founder = try workplace.client.trust.founderTrustBlocking(in: state)
+            let founder = try workplace.client.trust.founderTrust(in: state)
             let isVouched = user != state.founder && admission.by != me && founder.isVerified
             return Verification(
                 word: isVouched ? "by \(workplace.tresors.handle(of: admission.by, in: state))" : "no")

@@ -87,7 +87,7 @@ struct FileReporter {
         case .renewed: return "new keys, compare safety numbers again"
         case .changed: return "not verified"
         case .unverified:
-            guard user != state.founder, try client.trust.founderTrustBlocking(in: state).isVerified else {
+            guard user != state.founder, try client.trust.founderTrust(in: state).isVerified else {
                 return "not verified"
             }
             return "named by \(tresors.handle(of: state.founder, in: state))"

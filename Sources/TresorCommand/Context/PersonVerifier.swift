@@ -187,7 +187,7 @@ struct PersonVerifier: Sendable {
     /// - Throws: 16 when they are not verified, and always when the handle is known as another person's; 15 when they are
     ///   this person, with newer keys than this home has.
     func verifyFounder(of state: LogState, for session: Session, accept: Bool, hint: String) async throws {
-        let trust = try session.client.trust.founderTrustBlocking(in: state)
+        let trust = try session.client.trust.founderTrust(in: state)
         guard !trust.isVerified, let chain = state.chain(of: state.founder) else { return }
         let name = name(of: chain)
         if case .changed(let pinned) = trust { throw try PersonResolver.changed(chain, from: pinned) }

@@ -73,7 +73,7 @@ import TresorStore
             try await operation { session in
                 let summary = try #require(try await session.tresors.named(name).first)
                 let state = try #require(summary.state)
-                #expect(try session.client.trust.founderTrustBlocking(in: state).isVerified)
+                #expect(try session.client.trust.founderTrust(in: state).isVerified)
                 _ = try await session.tresors.settle(summary.tresor)
                 #expect(try await session.files.seal([content], in: summary.tresor).count == 1)
             }

@@ -76,12 +76,12 @@ import TresorStore
         #expect(await failure { _ = try await writer.seal("x", in: tresor) } == .unverified)
         #expect(await failure { try await writer.tresors.perform(.rotate, on: tresor) } == .unverified)
         let state = try await writer.client.logs.state(of: tresor)
-        #expect(try writer.tresors.supersededBlocking(in: state) == [dora.identity.user])
+        #expect(try writer.tresors.superseded(in: state) == [dora.identity.user])
         #expect(state.isRekeyPending)
         // A pin that was replaced counts as none.
         let other = try identity("dora")
         try house.client.people.pinBlocking(other.chain, replacing: true)
-        #expect(try writer.tresors.supersededBlocking(in: state) == [])
+        #expect(try writer.tresors.superseded(in: state) == [])
     }
 
     @Test func A203_aFounderWhoLeftAndRenewedStopsNobody() async throws {

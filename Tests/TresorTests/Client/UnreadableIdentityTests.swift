@@ -46,7 +46,7 @@ import TresorStore
         let file = try await session.seal("plan", in: tresor)
         let state = try await session.client.logs.state(of: tresor)
         try expose()
-        #expect(await failure { _ = try session.client.trust.founderTrustBlocking(in: state) } == .failed(.permissions))
+        #expect(await failure { _ = try session.client.trust.founderTrust(in: state) } == .failed(.permissions))
         #expect(await failure { _ = try await session.seal("plan", in: tresor) } == .failed(.permissions))
         #expect(await failure { _ = try await session.files.open(file) } == .failed(.permissions))
         let summaries = try await session.tresors.all()

@@ -63,7 +63,7 @@ import TresorStore
         let file = withNewCard ? nil : try await thief.seal("dose", in: trap)
         let home = me.home
         let state = try await me.client.logs.state(of: trap)
-        #expect(try me.client.trust.founderTrustBlocking(in: state) == .unverified)
+        #expect(try me.client.trust.founderTrust(in: state) == .unverified)
         #expect(me.home == home, "nothing of it is kept")
         let count = try await log(trap, in: world.store).count
         let summary = try #require(try await me.tresors.all().first { $0.tresor == trap })
@@ -97,14 +97,14 @@ import TresorStore
         let trap = try await trap(for: me, withNewCard: true)
         let home = house.home
         let state = try await house.client.logs.state(of: trap)
-        #expect(try house.client.trust.founderTrustBlocking(in: state) == .unverified)
+        #expect(try house.client.trust.founderTrust(in: state) == .unverified)
         #expect(house.home == home, "nothing of it is kept")
         #expect(await failure { _ = try await house.seal("x", in: trap) } == .unverified)
         #expect(try await house.tresors.all().first { $0.tresor == trap }?.isApart == true)
         // Entries signed by the newest keys are hers, also in a home that never saw them.
         try house.client.home.delete(.heads)
         let plans = try await house.client.logs.state(of: plans)
-        let trust = try house.client.trust.founderTrustBlocking(in: plans)
+        let trust = try house.client.trust.founderTrust(in: plans)
         #expect(trust == (hasCompared ? .verified : .renewed(since: anna.identity.chain)))
     }
 
@@ -118,7 +118,7 @@ import TresorStore
         try await thief.tresors.perform(.rotate, on: trap)
         let heads = me.home[.heads]
         let state = try await me.client.logs.state(of: trap)
-        #expect(try me.client.trust.founderTrustBlocking(in: state) == .unverified)
+        #expect(try me.client.trust.founderTrust(in: state) == .unverified)
         #expect(me.home[.heads] == heads)
         #expect(await failure { _ = try await me.seal("x", in: trap) } != nil)
     }
@@ -156,15 +156,15 @@ import TresorStore
         #expect(
             me.tresors.knownNameBlocking(of: plans) == nil || me.tresors.knownNameBlocking(of: plans)?.text == "plans")
         let state = try await me.client.logs.state(of: plans)
-        #expect(try me.client.trust.founderTrustBlocking(in: state) == .me)
+        #expect(try me.client.trust.founderTrust(in: state) == .me)
         #expect(try await me.files.open(file).content == Array("plan".utf8))
         #expect(try await me.renewal.finishInEachTresor().allSatisfy { $0.error == nil && $0.isRotated })
         let again = try await renewed(me)
         #expect(try await again.seal("plan", in: plans).header.epoch == 3)
         // Without the identity there are no marks, and nothing of an older log is believed.
         let locked = world.client(again.client.home)
-        #expect(try locked.trust.founderTrustBlocking(in: state) == .unverified)
-        #expect(try again.client.trust.founderTrustBlocking(in: state) == .me)
+        #expect(try locked.trust.founderTrust(in: state) == .unverified)
+        #expect(try again.client.trust.founderTrust(in: state) == .me)
     }
 
     @Test func A201_anEmptyHomeConfirmsWhatIsMine() async throws {
@@ -173,16 +173,16 @@ import TresorStore
         try home.replace(.identity, with: try #require(me.home[.identity]))
         let fresh = world.session(of: me, home: home)
         let state = try await fresh.client.logs.state(of: plans)
-        #expect(try fresh.client.trust.founderTrustBlocking(in: state) == .unverified)
+        #expect(try fresh.client.trust.founderTrust(in: state) == .unverified)
         #expect(try await fresh.tresors.all().map(\.isApart) == [true])
         #expect(await failure { _ = try await fresh.seal("x", in: plans) } == .unverified)
         try fresh.tresors.confirmMineBlocking(state)
-        #expect(try fresh.client.trust.founderTrustBlocking(in: state) == .me)
+        #expect(try fresh.client.trust.founderTrust(in: state) == .me)
         #expect(try await fresh.tresors.named("plans").map(\.tresor) == [plans])
         _ = try await fresh.seal("x", in: plans)
         // Tresors made with the newest keys need no mark.
         let made = try await me.tresors.create(Name(typed: "new")).tresor
-        #expect(try fresh.client.trust.founderTrustBlocking(in: try await fresh.client.logs.state(of: made)) == .me)
+        #expect(try fresh.client.trust.founderTrust(in: try await fresh.client.logs.state(of: made)) == .me)
         #expect(error { try house.tresors.confirmMineBlocking(state) } == .usage(.notFounder))
     }
 

@@ -306,7 +306,7 @@ final class HostileHistory {
             guard let trap = forgery.tresor else { continue }
             let session = fresh(person)
             guard let state = try? await session.client.logs.state(of: trap) else { continue }
-            let trust = try? session.client.trust.founderTrustBlocking(in: state)
+            let trust = try? session.client.trust.founderTrust(in: state)
             #expect(trust?.isVerified != true, place("a thief's tresor is believed"))
             let count = try await log(trap, in: store).count
             #expect(await failure { _ = try await session.seal("x", in: trap) } != nil, place)

@@ -148,7 +148,7 @@ import TresorStore
         try await world.append(.renew(RenewBody(other.chain.newest)), by: thief.identity, to: trap.tresor, in: evil)
         let entries = try await log(trap.tresor, in: evil.truth)
         let state = try Fold.state(of: entries, tresor: trap.tresor)
-        #expect(error { _ = try renewed.client.trust.founderTrustBlocking(in: state) } == .forked)
+        #expect(error { _ = try renewed.client.trust.founderTrust(in: state) } == .forked)
         let counts = try OwnTresors(session: renewed).counts(state)
         #expect(!counts)
         try renewed.client.people.pinBlocking(house.identity.chain)
