@@ -17,6 +17,7 @@ enum Readme {
 
             SPEC's Appendix E (spec/vectors.md) defines each file, test and operation; the appendix and the files suffice to run them all.
             This page lists the files, which change with each regeneration, and the two programs.
+            A test with `base` has all inputs of that earlier test of its file, of any group, except those that its own `in` names.
 
             ## Running them
 
