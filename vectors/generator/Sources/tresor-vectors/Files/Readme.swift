@@ -15,7 +15,8 @@ enum Readme {
             $ swift run --package-path vectors/generator -Xcxx -O2 tresor-vectors --write vectors
             ```
 
-            SPEC's Appendix E (spec/vectors.md) defines each file, test and operation; the appendix and the files suffice to run them all.
+            SPEC's Appendix E (spec/vectors.md) defines each file, test and operation. The files alone do not suffice:
+            E.4 also says what `accumulate` and `foldCrowd` generate.
             This page lists the files, which change with each regeneration, and the two programs.
             A test with `base` has all inputs of that earlier test of its file, of any group, except those that its own `in` names.
 
