@@ -140,7 +140,14 @@
             isInputEnded = true
             send(context)
             hasEnded = true
-            context.close(promise: nil)
+            closeBehindWrites(context, .all, nil)
+        }
+
+        /// Closes after what runs now: a write within the completion of another one goes out behind it alone.
+        private func closeBehindWrites(
+            _ context: ChannelHandlerContext, _ mode: CloseMode, _ promise: EventLoopPromise<Void>?
+        ) {
+            context.eventLoop.assumeIsolated().execute { context.close(mode: mode, promise: promise) }
         }
 
         func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
@@ -151,7 +158,7 @@
                 hasEnded = true
             }
             if mode == .all { isInputEnded = true }
-            context.close(mode: mode, promise: promise)
+            closeBehindWrites(context, mode, promise)
         }
 
         func channelInactive(context: ChannelHandlerContext) {

@@ -6,7 +6,7 @@ enum Scenarios {
         [
             share(), shareAgain(), leave(), fromNow(), race(), removedWriter(), rollback(), fork(), swappedWraps(),
             dishonestOwner(), generation(), changedPerson(), interrupted(), pinnedAuthor(), oldHome(), renewedFounder(),
-            replacedPin(), withheldEpoch(), emptyLinks(), approval(),
+            replacedPin(), withheldEpoch(), emptyLinks(), ApprovalScenario.approval(),
         ]
     }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Somebody waits for an approver, SPEC §9.11: the key changes before the approval, and after it.
-extension Scenarios {
+enum ApprovalScenario {
+    private static let (anna, house, plan) = (Scenarios.anna, Scenarios.house, Scenarios.plan)
+
     static func approval() -> Scenario {
         let olga = ApprovalStage.olga
         var log = Log.begun(Draw(file: "scenario/approval", id: 1), founder: anna, approvers: [olga])
@@ -9,7 +11,7 @@ extension Scenarios {
             "approval", "somebody waits while the key changes, and is approved", tresor: log.tresor,
             people: [("anna", anna), ("house", house), ("olga", olga)])
         scenario.append("anna makes a tresor with an approver", log.entries[0], wraps: [(anna, log.current, true)])
-        let before = seal(log, anna, tag: "before")
+        let before = Scenarios.seal(log, anna, tag: "before")
         log.grant([house], role: 3)
         scenario.append("anna asks for dr-house", log.entries[1], others: asked(log, house, olga))
         scenario.open("who waits", by: "house", before, error: "waiting")
@@ -21,7 +23,7 @@ extension Scenarios {
         log.append(ApprovalStage.approve(log, 1, [house], by: olga, log.draw).entry)
         scenario.append("olga approves", log.entries[3], removing: [olga])
         scenario.open("of the epoch before: by the back-link", by: "house", before, content: plan)
-        let after = seal(log, anna, tag: "after")
+        let after = Scenarios.seal(log, anna, tag: "after")
         scenario.open("of the epoch of the approval", by: "house", after, content: plan)
         scenario.open("the approver, as before", by: "olga", after, error: "no_access")
         log.remove([house])
