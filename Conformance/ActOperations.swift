@@ -49,10 +49,10 @@ enum ActOperations {
                 throw VectorProblem("no role")
             }
             return .share(
-                with: try input.list("people").map { .user(try CardChain($0)) }, role: role,
+                with: try input.list("people").map { try CardChain($0) }, role: role,
                 fromNow: try input.bytes("from now") == [1],
                 notAfter: try input.optional("not after") == nil ? nil : try input.integer("not after"))
-        case "revoke": return .revoke(try input.list("users").compactMap { Hash256($0).map { .user(UserID($0)) } })
+        case "revoke": return .revoke(try input.list("users").compactMap { Hash256($0).map { UserID($0) } })
         case "leave": return .leave
         case "rotate": return .rotate
         case "rename": return .rename(try Name(input.bytes("name")))

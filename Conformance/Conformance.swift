@@ -240,7 +240,7 @@ enum Conformance {
         for bytes in entries {
             switch try Entry(bytes).body {
             case .renew(let renew): cards.append(renew.card.bytes)
-            case .remove(let remove): removed += remove.principals.map(\.userID)
+            case .remove(let remove): removed += remove.users
             case .genesis, .grant, .approve, .refuse, .leave, .epoch, .approvers, .role, .rename, .commit, .checkpoint,
                 .additive:
                 throw .altered

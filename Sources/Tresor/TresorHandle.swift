@@ -249,7 +249,7 @@ extension TresorHandle {
     ///   log does not allow; ``TresorError/store(_:)`` when the store cannot be read.
     @concurrent public func plan(_ act: Act) async throws(TresorError) -> PlannedAct {
         if case .share(let people, _, _, _) = act.kind {
-            try session.tresors.checkPeople(people.map(\.chain), acceptingUnverified: false)
+            try session.tresors.checkPeople(people, acceptingUnverified: false)
         }
         let state = act == .leave ? try await state() : try await session.tresors.settle(id)
         return PlannedAct(act: act, effect: try await session.tresors.effect(of: act, in: state), tresor: self)

@@ -58,7 +58,7 @@ import TresorTesting
         let house = try await scene.cast.person("house")
         try scene.cast.introduce(scene.anna, house)
         try await scene.plans.perform(
-            .share(with: [.user(house.identity.chain)], role: .owner, fromNow: false, notAfter: nil))
+            .share(with: [house.identity.chain], role: .owner, fromNow: false, notAfter: nil))
         let theirs = house.tresor(scene.plans.id)
         await #expect(throws: TresorError.noAccess) { try await theirs.delete() }
         try await scene.plans.perform(.leave)

@@ -20,7 +20,7 @@ import TresorCrypto
         let before = try await anna.files.seal(plan, type: type, in: tresor)
         #expect(await failure { _ = try await house.files.open(before) } == .noAccess)
 
-        let share = Act.share(with: [.user(house.identity.chain)], role: .reader, fromNow: false, notAfter: nil)
+        let share = Act.share(with: [house.identity.chain], role: .reader, fromNow: false, notAfter: nil)
         let shared = try await anna.tresors.perform(share, on: tresor)
         #expect(shared.effect.admitted == [house.identity.user])
         let opened = try await house.files.open(before)
@@ -32,7 +32,7 @@ import TresorCrypto
 
         #expect(await failure { _ = try await house.files.seal(plan, type: type, in: tresor) } == .noAccess)
 
-        let revoked = try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        let revoked = try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         #expect(revoked.state.epoch == 2)
         let after = try await anna.files.seal(plan, type: type, in: tresor)
         #expect(await failure { _ = try await house.files.open(after) } == .noAccess)
@@ -48,7 +48,7 @@ import TresorCrypto
         let tresor = try await anna.tresors.create(try Name(typed: "interventions")).tresor
         let type = try #require(json)
         let before = try await anna.files.seal(plan, type: type, in: tresor)
-        let share = Act.share(with: [.user(house.identity.chain)], role: .reader, fromNow: true, notAfter: nil)
+        let share = Act.share(with: [house.identity.chain], role: .reader, fromNow: true, notAfter: nil)
         _ = try await anna.tresors.perform(share, on: tresor)
         #expect(await failure { _ = try await house.files.open(before) } == .noAccess)
         let after = try await anna.files.seal(plan, type: type, in: tresor)

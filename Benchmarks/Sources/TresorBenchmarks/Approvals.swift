@@ -24,7 +24,7 @@ enum Approvals {
         ).tresor
         for chain in try Circle.cards(count) {
             try await anna.tresors.perform(
-                .share(with: [.user(chain)], role: .reader, fromNow: false, notAfter: nil), on: tresor,
+                .share(with: [chain], role: .reader, fromNow: false, notAfter: nil), on: tresor,
                 acceptingUnverified: true)
         }
         let pending = PendingGrant.all(in: try await clinic.client.logs.state(of: tresor))

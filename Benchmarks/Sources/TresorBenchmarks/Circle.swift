@@ -31,7 +31,7 @@ struct Circle {
         for start in stride(from: 0, to: readers.count, by: 500) {
             let chains = Array(readers[start..<min(start + 500, readers.count)])
             try await anna.tresors.perform(
-                .share(with: chains.map { .user($0) }, role: .reader, fromNow: false, notAfter: nil), on: tresor,
+                .share(with: chains, role: .reader, fromNow: false, notAfter: nil), on: tresor,
                 acceptingUnverified: true)
         }
     }

@@ -22,7 +22,7 @@ enum People {
                 raw.append(try await Measure.time { try wraps(count, for: circle.readers) })
                 times.append(
                     try await Measure.time {
-                        try await circle.anna.tresors.perform(.revoke([.user(victim.user)]), on: circle.tresor)
+                        try await circle.anna.tresors.perform(.revoke([victim.user]), on: circle.tresor)
                     })
             }
             figures.append(

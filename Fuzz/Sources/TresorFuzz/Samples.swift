@@ -157,17 +157,17 @@ struct SampleLog {
 
     mutating func live(with house: Identity, renewed: Identity) throws {
         try add(
-            .grant(GrantBody(people: [.user(house.chain)], role: .writer, notAfter: nil, fromNow: nil)), by: founder)
+            .grant(GrantBody(people: [house.chain], role: .writer, notAfter: nil, fromNow: nil)), by: founder)
         try add(.renew(RenewBody(renewed.chain.newest)), by: house)
         try add(.epoch(EpochBody(next())), by: founder)
-        try add(.role(RoleBody(principal: .user(house.user), role: .reader, notAfter: 9_999_999)), by: founder)
+        try add(.role(RoleBody(user: house.user, role: .reader, notAfter: 9_999_999)), by: founder)
         try add(.rename(RenameBody(name("other"))), by: founder)
-        try add(.remove(RemoveBody(principals: [.user(house.user)], epoch: next())), by: founder)
+        try add(.remove(RemoveBody(users: [house.user], epoch: next())), by: founder)
         let epoch = try next()
         let number = epoch.number
         let fromNow = GrantBody.FromNow(epoch: epoch, sealedName: try name("third", epoch: number))
         try add(
-            .grant(GrantBody(people: [.user(renewed.chain)], role: .reader, notAfter: nil, fromNow: fromNow)),
+            .grant(GrantBody(people: [renewed.chain], role: .reader, notAfter: nil, fromNow: fromNow)),
             by: founder)
         try add(.leave, by: renewed)
         let blob = try Blob(of: [1, 2, 3])
@@ -184,7 +184,7 @@ struct SampleLog {
         try add(.approvers(ApproversBody([Approver(approver.chain)])), by: founder)
         for isApproved in [false, true] {
             try add(
-                .grant(GrantBody(people: [.user(person.chain)], role: .reader, notAfter: nil, fromNow: nil)),
+                .grant(GrantBody(people: [person.chain], role: .reader, notAfter: nil, fromNow: nil)),
                 by: founder)
             let grant = state.head.hash
             guard isApproved, let keys = keys[state.epoch] else {

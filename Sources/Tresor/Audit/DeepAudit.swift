@@ -56,7 +56,7 @@ package struct DeepAudit: Sendable {
         guard var people = try? EntryDrafting(session: session).recipients(in: state) else { return [] }
         if body.nextEpoch == nil {
             guard case .grant(let grant) = body else { return [] }
-            let granted = Set(grant.people.map(\.chain.user)).union(state.waiting.isEmpty ? [] : state.approvers)
+            let granted = Set(grant.people.map(\.user)).union(state.waiting.isEmpty ? [] : state.approvers)
             people = people.filter { granted.contains($0.chain.user) }
         }
         guard let keys = try? await session.keyRing.keys(of: state.epoch, in: known) else { return [] }

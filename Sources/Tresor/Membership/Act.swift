@@ -8,9 +8,9 @@ public struct Act: Hashable, Sendable {
     /// The kinds of acts.
     package enum Kind: Hashable, Sendable {
         /// Adds people, or changes the role and the end date of members.
-        case share(with: [ChainPrincipal], role: Role, fromNow: Bool, notAfter: UInt64?)
+        case share(with: [CardChain], role: Role, fromNow: Bool, notAfter: UInt64?)
         /// Removes members and changes the key.
-        case revoke([Principal])
+        case revoke([UserID])
         /// Ends this person's own membership.
         case leave
         /// Changes the key.
@@ -41,13 +41,13 @@ public struct Act: Hashable, Sendable {
         with people: [Person], as role: Role = .reader, history: SharedHistory = .all, until end: Date? = nil
     ) -> Act {
         .share(
-            with: people.map { .user($0.chain) }, role: role, fromNow: history == .fromNow,
+            with: people.map(\.chain), role: role, fromNow: history == .fromNow,
             notAfter: end?.wholeSeconds)
     }
 
     /// Removes members and changes the key. Files sealed afterwards are closed to them; what they could read, they may
     /// have kept.
-    public static func revoke(_ people: [Person]) -> Act { .revoke(people.map { .user($0.user) }) }
+    public static func revoke(_ people: [Person]) -> Act { .revoke(people.map(\.user)) }
 
     /// Ends this person's own membership.
     public static let leave = Act(kind: .leave)
@@ -60,13 +60,13 @@ public struct Act: Hashable, Sendable {
 
     /// Adds the people of these chains, or changes the role and the end of a member.
     package static func share(
-        with people: [ChainPrincipal], role: Role, fromNow: Bool, notAfter: UInt64?
+        with people: [CardChain], role: Role, fromNow: Bool, notAfter: UInt64?
     ) -> Act {
         Act(kind: .share(with: people, role: role, fromNow: fromNow, notAfter: notAfter))
     }
 
     /// Removes members and changes the key.
-    package static func revoke(_ principals: [Principal]) -> Act { Act(kind: .revoke(principals)) }
+    package static func revoke(_ users: [UserID]) -> Act { Act(kind: .revoke(users)) }
 
     /// Replaces this person's card in the log by their next card.
     package static let renew = Act(kind: .renew)

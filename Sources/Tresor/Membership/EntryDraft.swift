@@ -22,15 +22,15 @@ struct EntryDrafting: Sendable {
         switch act.kind {
         case .share(let people, let role, let fromNow, let notAfter):
             if let user = effect.changed.first {
-                return EntryDraft(body: .role(RoleBody(principal: .user(user), role: role, notAfter: notAfter)))
+                return EntryDraft(body: .role(RoleBody(user: user, role: role, notAfter: notAfter)))
             }
-            let admitted = people.map(\.chain).filter { effect.admitted.contains($0.user) }.sorted { $0.user < $1.user }
+            let admitted = people.filter { effect.admitted.contains($0.user) }.sorted { $0.user < $1.user }
             return try await grant(admitted, role, fromNow, notAfter, in: state)
         case .revoke:
             let next = try await newEpoch(in: state)
             let staying = try recipients(in: state, without: effect.dismissed)
             return EntryDraft(
-                body: .remove(RemoveBody(principals: effect.dismissed.map { .user($0) }, epoch: next.statement)),
+                body: .remove(RemoveBody(users: effect.dismissed, epoch: next.statement)),
                 wraps: try wraps(next.keys, for: staying, of: state.tresor))
         case .leave: return EntryDraft(body: .leave, generation: state.chain(of: identity.user)?.newest.generation)
         case .rotate:
@@ -90,7 +90,7 @@ struct EntryDrafting: Sendable {
     ) async throws(TresorError) -> EntryDraft {
         guard fromNow else {
             let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-            let grant = GrantBody(people: people.map { .user($0) }, role: role, notAfter: notAfter, fromNow: nil)
+            let grant = GrantBody(people: people, role: role, notAfter: notAfter, fromNow: nil)
             let recipients = granted(people, .all, in: state) + (asks(in: state) ? approvers(in: state) : [])
             return EntryDraft(body: .grant(grant), wraps: try wraps(keys, for: recipients, of: state.tresor))
         }
@@ -98,7 +98,7 @@ struct EntryDrafting: Sendable {
         let (name, kind) = try await presentName(in: state)
         let sealedName = try seal(name, kind, under: next.keys, in: state)
         let grant = GrantBody(
-            people: people.map { .user($0) }, role: role, notAfter: notAfter,
+            people: people, role: role, notAfter: notAfter,
             fromNow: GrantBody.FromNow(epoch: next.statement, sealedName: sealedName))
         let history = History.from(epoch: next.keys.epoch)
         let present = try recipients(in: state, evenIfNobodyWaits: asks(in: state))

@@ -34,7 +34,7 @@ struct Expiry: Sendable {
             }
             let ended = ended(in: state)
             guard !ended.isEmpty else { return state }
-            let removal = Act.revoke(ended.map { .user($0) })
+            let removal = Act.revoke(ended)
             let effect = try session.tresors.effectBlocking(of: removal, in: state)
             let draft = try await EntryDrafting(session: session).draft(removal, effect, in: state)
             let after = try await LogWriter(session: session).append(draft, effect, to: state)

@@ -44,10 +44,10 @@ extension Tresors {
         switch act.kind {
         case .share(let people, let role, let fromNow, let notAfter):
             guard me.role == .owner else { throw .noAccess }
-            try share(people.map(\.chain), role, fromNow, notAfter, in: state, &effect)
-        case .revoke(let principals):
+            try share(people, role, fromNow, notAfter, in: state, &effect)
+        case .revoke(let users):
             guard me.role == .owner else { throw .noAccess }
-            try revoke(principals.map(\.userID), in: state, &effect)
+            try revoke(users, in: state, &effect)
         case .leave:
             guard !isMember || me.role != .owner || state.lastingOwners(without: [identity.user]) > 0 else {
                 throw .usage(.lastOwner)
@@ -203,7 +203,7 @@ extension Tresors {
         _ act: Act, on tresor: TresorID, expecting: Effect? = nil, acceptingUnverified: Bool = false
     ) async throws(TresorError) -> (effect: Effect, state: LogState) {
         if case .share(let people, _, _, _) = act.kind {
-            try checkPeople(people.map(\.chain), acceptingUnverified: acceptingUnverified)
+            try checkPeople(people, acceptingUnverified: acceptingUnverified)
         }
         if case .setApprovers(let chains) = act.kind {
             try checkPeople(chains, acceptingUnverified: acceptingUnverified)

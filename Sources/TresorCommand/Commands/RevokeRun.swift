@@ -54,7 +54,7 @@ struct RevokeRun {
         }
         var users: [UserID] = []
         for name in command.people where !command.me { users.append(try workplace.tresors.member(name, of: state)) }
-        let act = command.me ? Act.leave : .revoke(Set(users).sorted().map { .user($0) })
+        let act = command.me ? Act.leave : .revoke(Set(users).sorted())
         let effect = try await effect(of: act, in: state, title, text)
         return Step(summary: summary, title: title, state: state, act: act, effect: effect)
     }

@@ -115,7 +115,7 @@ struct ShareRun {
         var (act, effect): (Act?, Effect) = (nil, Effect())
         if !affected.isEmpty {
             let share = Act.share(
-                with: affected.map { .user($0) }, role: terms.role, fromNow: command.fromNow, notAfter: terms.notAfter)
+                with: affected, role: terms.role, fromNow: command.fromNow, notAfter: terms.notAfter)
             effect = try await self.effect(of: share, in: state, text)
             act = share
         }

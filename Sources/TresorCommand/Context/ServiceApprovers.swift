@@ -51,7 +51,7 @@ enum ServiceApprovers {
         }
         if let owner = missing.first(where: { state.members[$0.user]?.role == .owner }) {
             guard case .share(let people, _, _, _) = act.kind else { return [] }
-            return ["ask \(words([owner])) to run: tresor share -t \(tresor) \(words(people.map(\.chain)))"]
+            return ["ask \(words([owner])) to run: tresor share -t \(tresor) \(words(people))"]
         }
         let inside = missing.filter { state.isIn($0.user) }
         let revoke = inside.isEmpty ? [] : ["tresor revoke -t \(tresor) \(words(inside))"]

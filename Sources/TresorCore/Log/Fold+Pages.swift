@@ -72,7 +72,7 @@ extension Fold {
             }
             let chain = chains[entry.author] ?? state?.chain(of: entry.author)
             switch body {
-            case .grant(let grant): for person in grant.people { chains[person.chain.user] = person.chain }
+            case .grant(let grant): for chain in grant.people { chains[chain.user] = chain }
             case .approvers(let named):
                 for approver in named.approvers { chains[approver.chain.user] = approver.chain }
             case .renew(let renew):

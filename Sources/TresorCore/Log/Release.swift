@@ -29,7 +29,7 @@ package struct Release: Hashable, Sendable {
     }
 
     init(from decoder: inout ByteDecoder) throws(TresorError) {
-        user = try Principal(from: &decoder).userID
+        user = try decoder.user()
         generation = try decoder.integer()
         let encapsulated = try decoder.raw(XWing.encapsulatedByteCount)
         wrapped = XWing.Wrapped(
@@ -37,7 +37,7 @@ package struct Release: Hashable, Sendable {
     }
 
     func encode(into encoder: inout ByteEncoder) {
-        Principal.user(user).encode(into: &encoder)
+        encoder.user(user)
         encoder.integer(generation)
         encoder.raw(wrapped.encapsulated)
         encoder.vector16(wrapped.ciphertext)

@@ -35,7 +35,7 @@ package enum Rule: Int, CaseIterable, Sendable {
     case r15
     /// The entry is not dated after the author's own not-after, unless they leave.
     case r16
-    /// Principals are ordered by rising user id; at least one.
+    /// People are ordered by rising user id; at least one.
     case r17
     /// A granted person is not a member, does not wait, and is no approver.
     case r18

@@ -148,7 +148,7 @@
             if draft.body.nextEpoch != nil {
                 users = Set(after.everybody.filter { after.needsWraps($0) })
             } else if case .grant(let grant) = draft.body {
-                users = Set(grant.people.map(\.chain.user)).union(approvers)
+                users = Set(grant.people.map(\.user)).union(approvers)
             } else if case .approvers = draft.body, let approvalEpochs {
                 users = Set(approvers)
                 epochs = approvalEpochs

@@ -73,7 +73,7 @@ public struct PreviewCast: Sendable {
     ) async throws(TresorError) -> TresorHandle {
         let tresor = try await owner.tresors.create(Name(typed: name)).tresor
         for (people, role) in [(readers, Role.reader), (writers, .writer)] where !people.isEmpty {
-            let members = people.map { ChainPrincipal.user($0.identity.chain) }
+            let members = people.map(\.identity.chain)
             try await owner.tresors.perform(
                 .share(with: members, role: role, fromNow: false, notAfter: nil), on: tresor)
         }

@@ -43,7 +43,7 @@ import TresorStore
         let wraps = try await circle.store.wraps(of: user, in: circle.tresor, epoch: nil)
         #expect(wraps.count == 2)
         #expect(wraps.allSatisfy { circle.dump().holds(Array($0.suffix(64))) })
-        try await circle.anna.tresors.perform(.revoke([.user(user)]), on: circle.tresor)
+        try await circle.anna.tresors.perform(.revoke([user]), on: circle.tresor)
         #expect(try await circle.store.wraps(of: user, in: circle.tresor, epoch: nil) == [])
         let dump = circle.dump()
         for wrap in wraps { #expect(!dump.holds(Array(wrap.suffix(64)))) }

@@ -24,7 +24,7 @@ final class Circle: Sendable {
         try anna.client.people.pinBlocking(house.identity.chain)
         try house.client.people.pinBlocking(anna.identity.chain)
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
-        let act = Act.share(with: [.user(house.identity.chain)], role: .reader, fromNow: false, notAfter: nil)
+        let act = Act.share(with: [house.identity.chain], role: .reader, fromNow: false, notAfter: nil)
         try await anna.tresors.perform(act, on: tresor)
         return Circle(scratch: scratch, store: store, anna: anna, house: house, tresor: tresor)
     }

@@ -39,7 +39,7 @@
             var told = changes.makeAsyncIterator()
             let plans = try await anna.create("plans")
             try await plans.perform(
-                .share(with: [.user(bruno.chain)], role: .reader, fromNow: false, notAfter: nil))
+                .share(with: [bruno.chain], role: .reader, fromNow: false, notAfter: nil))
             #expect(await told.next() == .added(plans.id))
             let before = transport.sent.filter { $0.target == "/v1/entries" }.count
             try await plans.perform(.rotate)
@@ -66,7 +66,7 @@
                 .makeAsyncIterator()
             let plans = try await anna.create("plans")
             try await plans.perform(
-                .share(with: [.user(bruno.chain)], role: .reader, fromNow: false, notAfter: nil))
+                .share(with: [bruno.chain], role: .reader, fromNow: false, notAfter: nil))
             #expect(await changes.next() == .added(plans.id))
             try await plans.perform(.rotate)
             #expect(await changes.next() == .epochChanged(plans.id, epoch: 2))

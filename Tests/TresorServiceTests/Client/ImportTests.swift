@@ -35,7 +35,7 @@
         @Test func A247_theFounderBringsALogOfWhichSomebodyWasRemoved() async throws {
             let stage = try await ServiceRepairTests().stage(0)
             let plans = stage.owner.tresor(stage.tresor)
-            try await plans.perform(.revoke([.user(stage.writer.user)]))
+            try await plans.perform(.revoke([stage.writer.user]))
             let export = try await stage.owner.client.exchange.export(stage.tresor)
             let owner = stage.after(stage.owner)
             #expect(try await owner.client.exchange.take(export).entryCount == 7)
@@ -73,7 +73,7 @@
             let carl = try Identity.make(handle: Name(typed: "carl"), time: stage.now.bench.clock.now)
             try stage.owner.client.people.pinBlocking(carl.chain)
             try await stage.owner.tresor(stage.tresor).perform(
-                .share(with: [.user(carl.chain)], role: .reader, fromNow: false, notAfter: nil))
+                .share(with: [carl.chain], role: .reader, fromNow: false, notAfter: nil))
             let export = try await stage.owner.client.exchange.export(stage.tresor)
             #expect(export.cards.contains { $0.user == carl.user })
             let arrival = try await stage.now.again(stage.writer).client.exchange.take(export)
@@ -108,7 +108,7 @@
         static func logAfterTheWriter() async throws -> (ServiceRepairTests.Stage, TresorExport) {
             let stage = try await ServiceRepairTests().stage(2)
             let plans = stage.owner.tresor(stage.tresor)
-            try await plans.perform(.revoke([.user(stage.writer.user)]))
+            try await plans.perform(.revoke([stage.writer.user]))
             try await plans.perform(.rename(Name(typed: "later")))
             return (stage, try await stage.owner.client.exchange.export(stage.tresor))
         }
@@ -116,7 +116,7 @@
         /// An import that breaks off anywhere leaves a log that folds. Repeating it brings the rest.
         @Test func A247_repeatingBringsTheRest() async throws {
             let first = try await ServiceRepairTests().stage(0)
-            try await first.owner.tresor(first.tresor).perform(.revoke([.user(first.writer.user)]))
+            try await first.owner.tresor(first.tresor).perform(.revoke([first.writer.user]))
             let export = try await first.owner.client.exchange.export(first.tresor)
             let stage = first.restored
             var isCut = true

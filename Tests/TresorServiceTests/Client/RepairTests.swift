@@ -38,10 +38,10 @@
             }
             let plans = try await owner.create("plans")
             try await plans.perform(
-                .share(with: [.user(writer.chain)], role: .writer, fromNow: false, notAfter: nil))
+                .share(with: [writer.chain], role: .writer, fromNow: false, notAfter: nil))
             try await plans.perform(.rotate)
             try await plans.perform(
-                .share(with: [.user(newcomer.chain)], role: .reader, fromNow: true, notAfter: nil))
+                .share(with: [newcomer.chain], role: .reader, fromNow: true, notAfter: nil))
             try await plans.perform(.rename(Name(typed: "interventions")))
             try await plans.perform(.rotate)
             // Each home keeps the wrap that opens the newest name.
@@ -158,7 +158,7 @@
         /// Somebody who was removed still reads the log as far as they may, and is shown no wraps.
         @Test func aRemovedMemberChecksTheirHome() async throws {
             let stage = try await stage(0)
-            try await stage.owner.tresor(stage.tresor).perform(.revoke([.user(stage.writer.user)]))
+            try await stage.owner.tresor(stage.tresor).perform(.revoke([stage.writer.user]))
             let findings = try await stage.now.again(stage.writer).client.audit.check()
             #expect(!findings.contains { $0.subject == .tresor(stage.tresor) && $0.level == .bad })
         }

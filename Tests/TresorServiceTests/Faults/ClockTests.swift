@@ -38,7 +38,7 @@
             try bruno.client.people.pinBlocking(anna.chain)
             let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
             try await anna.tresors.perform(
-                .share(with: [.user(bruno.chain)], role: .owner, fromNow: false, notAfter: nil), on: tresor)
+                .share(with: [bruno.chain], role: .owner, fromNow: false, notAfter: nil), on: tresor)
             let file = try await anna.tresor(tresor).seal(Array("plan".utf8), record: "", type: "")
             #expect(try await bruno.openFromAnyTresor(file).content == Array("plan".utf8))
             try await bruno.tresors.perform(.rotate, on: tresor)

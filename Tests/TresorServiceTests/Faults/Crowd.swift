@@ -78,7 +78,7 @@
                     }
                 }
                 let tresor = try await group[0].tresors.create(Name(typed: "plans")).tresor
-                let others = group.dropFirst().map { ChainPrincipal.user($0.chain) }
+                let others = group.dropFirst().map(\.chain)
                 let state = try await group[0].tresors.perform(
                     .share(with: others, role: .owner, fromNow: false, notAfter: nil), on: tresor
                 ).state
@@ -121,13 +121,13 @@
                 switch number % 3 {
                 case 0:
                     try await perform(
-                        .share(with: [.user(guest)], role: .reader, fromNow: false, notAfter: nil), &record, isOver)
+                        .share(with: [guest], role: .reader, fromNow: false, notAfter: nil), &record, isOver)
                     record.deeds.append(.share(guest.user))
                 case 1:
                     record.unknownRotations += try await perform(.rotate, &record, isOver)
                     record.rotations += 1
                 default:
-                    try await perform(.revoke([.user(guest.user)]), &record, isOver)
+                    try await perform(.revoke([guest.user]), &record, isOver)
                     record.deeds.append(.revoke(guest.user))
                 }
                 number += 1
@@ -182,8 +182,8 @@
                     var rotations = 0
                     for entry in own {
                         switch try entry.body {
-                        case .grant(let body): deeds += body.people.map { .share($0.chain.user) }
-                        case .remove(let body): deeds += body.principals.map { .revoke($0.userID) }
+                        case .grant(let body): deeds += body.people.map { .share($0.user) }
+                        case .remove(let body): deeds += body.users.map { .revoke($0) }
                         case .epoch: rotations += 1
                         default: Issue.record("an entry that nobody wrote")
                         }

@@ -29,7 +29,7 @@ import TresorTesting
         let opened = try await bruno.openFromAnyTresor(file)
         #expect(opened.content == Array("plan".utf8))
         #expect(try await bruno.allTresors().count == 1)
-        try await anna.tresors.perform(.revoke([.user(bruno.user)]), on: plans.id)
+        try await anna.tresors.perform(.revoke([bruno.user]), on: plans.id)
         let later = try await plans.seal(Array("later".utf8), record: "", type: "text/plain")
         #expect(await errorOf { _ = try await bruno.openFromAnyTresor(later) } == .noAccess)
         #expect(handler.seen.contains { $0.operation == .append })

@@ -42,7 +42,7 @@
                 return try AppendRules.judge(AppendDraft(request), by: house.owner.user, on: before).people
             }
             #expect(try await moved(.rotate).isEmpty)
-            #expect(try await moved(.revoke([.user(house.reader.user)])) == [house.reader.user])
+            #expect(try await moved(.revoke([house.reader.user])) == [house.reader.user])
             #expect(try await house.bench.service.check().isClean)
         }
 
@@ -67,7 +67,7 @@
             #expect(try await house.bench.rows().prefix(4) == before)
             let (epoch, wraps) = try await house.epoch(leavingOut: [house.reader.user])
             let removal = try await house.request(
-                .remove(RemoveBody(principals: [.user(house.reader.user)], epoch: epoch)), by: house.owner,
+                .remove(RemoveBody(users: [house.reader.user], epoch: epoch)), by: house.owner,
                 wraps: wraps, removing: [house.reader.user])
             #expect(try await owner.ask(removal).outcome == .done)
             let request = try await house.request(.additive(.sample), by: house.owner)
@@ -133,7 +133,7 @@
         private func entries(in house: Household) async throws -> [Case] {
             let (epoch, wraps) = try await house.epoch(leavingOut: [house.reader.user])
             let removal = try await house.request(
-                .remove(RemoveBody(principals: [.user(house.reader.user)], epoch: epoch)), by: house.owner,
+                .remove(RemoveBody(users: [house.reader.user], epoch: epoch)), by: house.owner,
                 wraps: wraps, removing: [house.reader.user])
             let plain = try await house.request(.additive(.sample), by: house.owner)
             var spoiled = plain.entry
@@ -168,7 +168,7 @@
             #expect(try await owner.ask(request).outcome == .done)
             let (next, rest) = try await house.epoch(leavingOut: [house.reader.user])
             let removal = try await house.request(
-                .remove(RemoveBody(principals: [.user(house.reader.user)], epoch: next)), by: house.owner, wraps: rest,
+                .remove(RemoveBody(users: [house.reader.user], epoch: next)), by: house.owner, wraps: rest,
                 removing: [house.reader.user, house.removed.user])
             #expect(try await owner.ask(removal).outcome == .done)
             let left = try await owner.ask(
@@ -228,7 +228,7 @@
             await #expect(throws: TresorError.store(.full)) { try await house.owner.create("second") }
             await #expect(throws: TresorError.store(.full)) { try await plans.perform(.rotate) }
             try await house.writer.tresor(house.tresor).perform(.leave)
-            try await plans.perform(.revoke([.user(house.reader.user)]))
+            try await plans.perform(.revoke([house.reader.user]))
             let account = try await house.signer(house.owner).ask(AccountRequest())
             #expect(account.tresors == 1 && account.bytes > 5_000 && account.maximumEntries == 5)
         }

@@ -31,7 +31,7 @@
 
         private func share(fromNow: Bool = false) async throws {
             try await owner.tresors.perform(
-                .share(with: [.user(house.chain)], role: .reader, fromNow: fromNow, notAfter: nil), on: tresor)
+                .share(with: [house.chain], role: .reader, fromNow: fromNow, notAfter: nil), on: tresor)
         }
 
         private func approve() async throws {
@@ -68,7 +68,7 @@
             try await approve()
             #expect(try await house.files.open(file, expecting: .anyTresor).content == [1, 2, 3])
             try await share(fromNow: false)
-            try await owner.tresors.perform(.revoke([.user(house.user)]), on: tresor)
+            try await owner.tresors.perform(.revoke([house.user]), on: tresor)
             try await share(fromNow: true)
             try await owner.tresors.perform(.setApprovers([]), on: tresor)
             try await owner.tresors.perform(.rotate, on: tresor)
@@ -138,7 +138,7 @@
                 let key = try keys.approvalKey(of: tresor)
                 wraps.append(try Wrap(approval: key, of: tresor, for: chain.newest, user: chain.user).bytes)
             }
-            let body = GrantBody(people: [.user(house.chain)], role: .reader, notAfter: nil, fromNow: nil)
+            let body = GrantBody(people: [house.chain], role: .reader, notAfter: nil, fromNow: nil)
             return try await append(.grant(body), by: owner).with(wraps: wraps)
         }
 
@@ -186,7 +186,7 @@
             #expect(try await speaker.at(service).ask(dropping).outcome == .done)
             let keys = try await owner.keyRing.keys(of: state().epoch, in: state())
             let wrap = try Wrap(keys, of: tresor, for: house.chain.newest, user: house.user, history: .all)
-            let body = GrantBody(people: [.user(house.chain)], role: .reader, notAfter: nil, fromNow: nil)
+            let body = GrantBody(people: [house.chain], role: .reader, notAfter: nil, fromNow: nil)
             let request = try await append(.grant(body), by: owner).with(wraps: [wrap.bytes])
             #expect(try await speaker.at(strict).reply(request) == .forbidden)
             #expect(try await speaker.at(service).ask(request).outcome == .done)

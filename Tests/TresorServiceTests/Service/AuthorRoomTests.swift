@@ -147,7 +147,7 @@
                 #expect(try await bytesOfReader() == before + Int64(wrap.bytes.count))
             }
             try await FounderRoomTests.expectExact(house)
-            try await house.owner.tresor(house.tresor).perform(.revoke([.user(reader)]))
+            try await house.owner.tresor(house.tresor).perform(.revoke([reader]))
             #expect(try await bytesOfReader() == before)
             try await FounderRoomTests.expectExact(house)
         }

@@ -153,7 +153,7 @@
             let house = try await Household(Bench())
             // Nobody reads from now on, so that a checkpoint is not void.
             let owner = try house.signer(house.owner)
-            try await house.owner.tresor(house.tresor).perform(.revoke([.user(house.newcomer.user)]))
+            try await house.owner.tresor(house.tresor).perform(.revoke([house.newcomer.user]))
             let commit = try await Commit(in: house, by: house.owner)
             #expect(try await owner.ask(commit.request).outcome == .done)
             let delete = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero, commit.pack.hash])

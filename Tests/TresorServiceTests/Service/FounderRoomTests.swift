@@ -76,7 +76,7 @@
                 #expect(try await house.signer(person).reply(put).status == 200)
                 try await Self.expectExact(house)
             }
-            try await house.owner.tresor(house.tresor).perform(.revoke([.user(house.writer.user)]))
+            try await house.owner.tresor(house.tresor).perform(.revoke([house.writer.user]))
             try await Self.expectExact(house)
         }
 
@@ -84,7 +84,7 @@
         @Test func A232_noActOfAnotherOwnerIsRefusedForWhatTheFounderWrote() async throws {
             let house = try await Household(Bench())
             try await house.owner.tresor(house.tresor).perform(
-                .share(with: [.user(house.writer.chain)], role: .owner, fromNow: false, notAfter: nil))
+                .share(with: [house.writer.chain], role: .owner, fromNow: false, notAfter: nil))
             let second = house.writer
             let used = try await house.signer(house.owner).ask(AccountRequest()).bytes
             let blob = PutBlobRequest(

@@ -33,7 +33,7 @@
             let house = try await Household(Bench())
             let plans = house.owner.tresor(house.tresor)
             try await plans.perform(
-                .share(with: [.user(house.writer.chain)], role: .owner, fromNow: false, notAfter: nil))
+                .share(with: [house.writer.chain], role: .owner, fromNow: false, notAfter: nil))
             let second = try house.signer(house.writer)
             #expect(try await second.reply(DeleteTresorRequest(tresor: house.tresor)) == .forbidden)
             try await plans.perform(.leave)
@@ -112,7 +112,7 @@
         /// The wraps of somebody who was removed take no room any more.
         @Test func aRemovalGivesRoomBack() async throws {
             let house = try await Household(Bench())
-            try await house.owner.tresor(house.tresor).perform(.revoke([.user(house.writer.user)]))
+            try await house.owner.tresor(house.tresor).perform(.revoke([house.writer.user]))
             #expect(try await size(of: house).isExact)
         }
 
@@ -136,7 +136,7 @@
             for _ in 0..<2 { _ = try await owner.ask(PutWrapsRequest(tresor: house.tresor, wraps: wraps + wraps)) }
             let size = try await size(of: house)
             #expect(size.isExact && size.wraps > 0)
-            try await house.owner.tresor(house.tresor).perform(.revoke([.user(house.writer.user)]))
+            try await house.owner.tresor(house.tresor).perform(.revoke([house.writer.user]))
             #expect(try await self.size(of: house).isExact)
         }
 

@@ -35,8 +35,8 @@
             let plans = try await cast.tresor("plans", of: owner, readers: [reader, removed], writers: [writer])
             tresor = plans.id
             try await plans.perform(
-                .share(with: [.user(newcomer.chain)], role: .reader, fromNow: true, notAfter: nil))
-            try await plans.perform(.revoke([.user(removed.user)]))
+                .share(with: [newcomer.chain], role: .reader, fromNow: true, notAfter: nil))
+            try await plans.perform(.revoke([removed.user]))
         }
 
         func signer(_ session: Session) throws -> Signer { try bench.signer(session.identity) }
@@ -124,7 +124,7 @@
                     == .forbidden)
             // Who comes back reads everything again.
             try await house.owner.tresor(house.tresor).perform(
-                .share(with: [.user(house.removed.chain)], role: .reader, fromNow: false, notAfter: nil))
+                .share(with: [house.removed.chain], role: .reader, fromNow: false, notAfter: nil))
             #expect(try await removed.ask(all).entries.count == Int(count) + 2)
         }
 

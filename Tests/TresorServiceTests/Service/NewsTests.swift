@@ -37,7 +37,7 @@
             let house = try await Household(Bench())
             let reader = try house.signer(house.reader)
             let start = try await reader.ask(NewsRequest(cursor: [], seconds: 0))
-            try await house.owner.tresor(house.tresor).perform(.revoke([.user(house.reader.user)]))
+            try await house.owner.tresor(house.tresor).perform(.revoke([house.reader.user]))
             let told = try await reader.ask(NewsRequest(cursor: start.cursor, seconds: 0))
             #expect(told.tresors == [house.tresor])
             house.bench.clock.now += 120

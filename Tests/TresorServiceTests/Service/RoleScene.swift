@@ -51,7 +51,7 @@
             try await shared.perform(.setApprovers([approver.chain]))
             try await shared.perform(.rotate)
             try await shared.perform(
-                .share(with: [.user(waiting.chain)], role: .reader, fromNow: false, notAfter: nil))
+                .share(with: [waiting.chain], role: .reader, fromNow: false, notAfter: nil))
             let other = try await house.cast.person("other")
             let plans = try await house.cast.tresor("other", of: other)
             foreign = plans.id

@@ -122,7 +122,7 @@ import TresorStore
             switch deed {
             case .create: _ = try await anna.tresors.create(Name(typed: "others"))
             case .share: try await anna.share(tresor, with: [house])
-            case .revoke: try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+            case .revoke: try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
             case .rotate: try await anna.tresors.perform(.rotate, on: tresor)
             case .leave: try await house.tresors.perform(.leave, on: tresor)
             case .publish: try await anna.client.people.publishCard()

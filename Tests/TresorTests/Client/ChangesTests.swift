@@ -37,7 +37,7 @@ import TresorStore
         #expect(await changes.next() == .renewed(anna.identity.user, generation: 1))
         #expect(await changes.next() == .epochChanged(tresor, epoch: 3))
         try house.client.people.pinBlocking(renewed.identity.chain)
-        try await renewed.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await renewed.tresors.perform(.revoke([house.identity.user]), on: tresor)
         #expect(await changes.next() == .removed(tresor))
     }
 

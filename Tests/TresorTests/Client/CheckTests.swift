@@ -48,7 +48,7 @@ import TresorStore
 
     @Test func anHonestStoreHasNeitherTooFewNorTooMany() async throws {
         #expect(try await remarks() == [:])
-        try await anna.tresors.perform(.revoke([.user(late.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([late.identity.user]), on: tresor)
         try await house.tresors.perform(.leave, on: tresor)
         #expect(try await remarks() == [:])
     }
@@ -78,7 +78,7 @@ import TresorStore
     @Test func A78_wrapsOfWhoWasRemovedAreReportedAndGoWithTheNextKey() async throws {
         let user = house.identity.user
         evil.keep()
-        try await anna.tresors.perform(.revoke([.user(user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([user]), on: tresor)
         #expect(try await remarks() == [user: [.surplusWrap]])
         evil.behave()
         try await anna.tresors.perform(.rotate, on: tresor)
@@ -167,7 +167,7 @@ import TresorStore
                 try await backup.putWraps([StoredWrap(user: user, epoch: epoch, bytes: bytes)], in: tresor)
             }
         }
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         try await late.tresors.perform(.leave, on: tresor)
         let file = try await anna.seal("after", in: tresor)
         let restored = world.session(of: anna, seeing: backup)

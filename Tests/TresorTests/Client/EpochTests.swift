@@ -128,7 +128,7 @@ import TresorStore
         let mallory = try CardChain(body + key.sign(DomainLabel.cardSignature.message(body)))
         try anna.client.people.pinBlocking(mallory)
         try await anna.tresors.perform(
-            .share(with: [.user(mallory)], role: .reader, fromNow: false, notAfter: nil), on: tresor)
+            .share(with: [mallory], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         let theirs = try await evil.truth.wraps(of: mallory.user, in: tresor, epoch: 1)
         #expect(theirs.count == 1)
         evil.showWraps { _, _, _ in theirs }

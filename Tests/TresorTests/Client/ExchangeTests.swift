@@ -45,7 +45,7 @@ import TresorStore
         #expect(Set(export.cards.map(\.user)) == [anna.identity.user, house.identity.user])
         #expect(export.wraps.count == 4)
         #expect(try TresorExport(armoured: export.armoured) == export)
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let later = try await exported()
         #expect(later.cards.map(\.user) == [anna.identity.user])
         #expect(later.wraps.allSatisfy { $0.user == anna.identity.user })
@@ -82,7 +82,7 @@ import TresorStore
     @Test func aRemovalArrivesWithTheNextFileAndTakesTheKeysAway() async throws {
         let first = try await exported()
         _ = try await house.client.exchange.take(first)
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let arrival = try await house.client.exchange.take(try await exported())
         #expect(arrival.state.members[house.identity.user] == nil)
         #expect(try await other.wraps(of: house.identity.user, in: tresor, epoch: nil) == [])

@@ -31,7 +31,7 @@ import TresorStore
         _ = try await bob.client.logs.state(of: tresor)
         // She keeps the log that she has read.
         _ = try await accomplice.keyRing.keys(of: 1, in: accomplice.client.logs.state(of: tresor))
-        try await anna.tresors.perform(.revoke([.user(accomplice.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([accomplice.identity.user]), on: tresor)
     }
 
     /// The entry that the accomplice signs in place of her removal.
@@ -118,7 +118,7 @@ import TresorStore
         for users in [[anna.identity.user], [anna.identity.user, bob.identity.user].sorted()] {
             evil.fork(
                 3,
-                [try entry(.remove(RemoveBody(principals: users.map { .user($0) }, epoch: statement)), at: state).bytes]
+                [try entry(.remove(RemoveBody(users: users, epoch: statement)), at: state).bytes]
             )
             #expect(await failure { _ = try await bob.client.logs.state(of: tresor) } == .altered)
             #expect(await failure { _ = try await bob.seal("x", in: tresor) } == .altered)

@@ -307,7 +307,7 @@ import TresorStore
         evil.behave()
         #expect(await failure { _ = try await anna.files.open(SealedFile(bytes)) } == .altered)
         // A non-member learns that, whatever the file names.
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let later = try await anna.seal("later", in: tresor)
         evil.frozen(old + 2)
         #expect(await failure { _ = try await world.session(of: house, seeing: evil).files.open(later) } == .noAccess)

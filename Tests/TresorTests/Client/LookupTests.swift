@@ -125,7 +125,7 @@ import TresorStore
         try world.introduce(house, anna)
         _ = try await session.tresors.named("plans")
         let shared = try await session.tresors.perform(
-            .share(with: [.user(anna.identity.chain)], role: .reader, fromNow: false, notAfter: nil), on: plans)
+            .share(with: [anna.identity.chain], role: .reader, fromNow: false, notAfter: nil), on: plans)
         #expect(try await session.tresors.settle(plans).head == shared.state.head)
         #expect(shared.state.members[anna.identity.user] != nil)
     }
@@ -196,7 +196,7 @@ import TresorStore
 
     @Test func aRemovedMemberFindsANewTresorOfTheSameName() async throws {
         let care = try await shared("care")
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: care)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: care)
         let rose = try await world.quick("rose")
         try world.introduce(rose, house)
         let new = try await rose.tresors.create(Name(typed: "care")).tresor
@@ -226,7 +226,7 @@ import TresorStore
 
     @Test func aRemovedMemberStillFindsATresorByItsName() async throws {
         let care = try await shared("care")
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: care)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: care)
         #expect(try await found("care") == [care])
         #expect(try await found("plans") == [plans])
     }

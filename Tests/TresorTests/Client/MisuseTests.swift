@@ -30,7 +30,7 @@ import TresorStore
     }
 
     private func share(_ people: Session..., role: Role, fromNow: Bool = false, notAfter: UInt64? = nil) -> Act {
-        .share(with: people.map { .user($0.identity.chain) }, role: role, fromNow: fromNow, notAfter: notAfter)
+        .share(with: people.map(\.identity.chain), role: role, fromNow: fromNow, notAfter: notAfter)
     }
 
     @Test func aHomeHasOneIdentity() async throws {
@@ -50,7 +50,7 @@ import TresorStore
     }
 
     @Test func theFounderStays() async throws {
-        for act in [.revoke([.user(anna.identity.user)]), share(anna, role: .reader)] {
+        for act in [.revoke([anna.identity.user]), share(anna, role: .reader)] {
             #expect(await reason { try await house.tresors.perform(act, on: tresor) } == .founder)
         }
         try await anna.tresors.perform(.leave, on: tresor)

@@ -27,7 +27,7 @@ import TresorStore
     private func share(_ chain: CardChain) async -> TresorError? {
         await failure {
             try await anna.tresors.perform(
-                .share(with: [.user(chain)], role: .reader, fromNow: false, notAfter: nil), on: tresor)
+                .share(with: [chain], role: .reader, fromNow: false, notAfter: nil), on: tresor)
         }
     }
 

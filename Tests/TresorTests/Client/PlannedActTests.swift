@@ -35,7 +35,7 @@ import TresorCrypto
         try await plans.share(with: doctor, as: .writer)
         #expect(await failure { try await plan.perform() } == .busy)
         #expect(try await plans.state().members[house.user]?.role == .writer)
-        let removal = try await plans.plan(.revoke([.user(doctor.user)]))
+        let removal = try await plans.plan(.revoke([doctor.user]))
         #expect(removal.effect.dismissed == [house.user])
         try await removal.perform()
         #expect(await failure { try await removal.perform() } == .busy)

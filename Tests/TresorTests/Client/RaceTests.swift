@@ -27,8 +27,8 @@ import TresorStore
         let done = try await withThrowingTaskGroup(of: [(Act, TresorError?)].self) { group in
             for (index, person) in [anna, other, second].enumerated() {
                 let acts: [Act] = [
-                    .rotate, .rename(names[index]), .revoke([.user(doctor.user)]),
-                    .share(with: [.user(doctor.chain)], role: .writer, fromNow: false, notAfter: nil),
+                    .rotate, .rename(names[index]), .revoke([doctor.user]),
+                    .share(with: [doctor.chain], role: .writer, fromNow: false, notAfter: nil),
                 ]
                 let order = acts.shuffled(using: &dice)
                 group.addTask {
@@ -69,17 +69,17 @@ import TresorStore
         try await anna.share(tresor, with: [house])
         let doctor = house.identity.user
         let shown = try await anna.tresors.effectBlocking(
-            of: .revoke([.user(doctor)]), in: anna.client.logs.state(of: tresor))
+            of: .revoke([doctor]), in: anna.client.logs.state(of: tresor))
         let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
         return (anna, device, tresor, doctor, shown, world)
     }
 
     @Test func A67_anActWhoseMeaningChangedIsNotDone() async throws {
         let (anna, device, tresor, doctor, shown, world) = try await revocation()
-        try await device.tresors.perform(.revoke([.user(doctor)]), on: tresor)
+        try await device.tresors.perform(.revoke([doctor]), on: tresor)
         let count = try await log(tresor, in: world.store).count
         #expect(
-            await failure { try await anna.tresors.perform(.revoke([.user(doctor)]), on: tresor, expecting: shown) }
+            await failure { try await anna.tresors.perform(.revoke([doctor]), on: tresor, expecting: shown) }
                 == .busy)
         #expect(try await log(tresor, in: world.store).count == count)
     }
@@ -121,7 +121,7 @@ import TresorStore
         #expect(settled.endOfGrant(of: bob.identity.user) == end)
         let own = Notice(tresor: tresor, deed: .ended([bob.identity.user]), epoch: 2)
         #expect(await anna.takeNotices() == (otherIsFaster ? [] : [own]))
-        try await device.tresors.perform(.revoke([.user(cam.identity.user)]), on: tresor)
+        try await device.tresors.perform(.revoke([cam.identity.user]), on: tresor)
         let later = try await anna.tresors.settle(tresor)
         #expect(await anna.takeNotices() == [])
         #expect(later.epoch == 3)
@@ -133,14 +133,14 @@ import TresorStore
     {
         let (anna, device, tresor, doctor, _, world) = try await revocation()
         let house = try #require(try await anna.client.logs.state(of: tresor).chain(of: doctor))
-        let date = Act.share(with: [.user(house)], role: .reader, fromNow: false, notAfter: world.clock.now + 50)
+        let date = Act.share(with: [house], role: .reader, fromNow: false, notAfter: world.clock.now + 50)
         let shown = try await anna.tresors.effectBlocking(of: date, in: anna.client.logs.state(of: tresor))
         #expect(shown.changed == [doctor])
         if isRemoved {
-            try await device.tresors.perform(.revoke([.user(doctor)]), on: tresor)
+            try await device.tresors.perform(.revoke([doctor]), on: tresor)
         } else {
             try await device.tresors.perform(
-                .share(with: [.user(house)], role: .writer, fromNow: false, notAfter: nil), on: tresor)
+                .share(with: [house], role: .writer, fromNow: false, notAfter: nil), on: tresor)
         }
         let before = try await log(tresor, in: world.store)
         #expect(await failure { try await anna.tresors.perform(date, on: tresor, expecting: shown) } == .busy)
@@ -153,7 +153,7 @@ import TresorStore
         try world.introduce(device, other)
         try await device.tresors.perform(.rotate, on: tresor)
         try await device.share(tresor, with: [other])
-        let done = try await anna.tresors.perform(.revoke([.user(doctor)]), on: tresor, expecting: shown)
+        let done = try await anna.tresors.perform(.revoke([doctor]), on: tresor, expecting: shown)
         #expect((shown.epoch, shown.remaining) == (2, 1))
         #expect((done.effect.epoch, done.effect.remaining) == (3, 2))
         #expect(done.state.members.keys.sorted() == [anna.identity.user, other.identity.user].sorted())

@@ -169,7 +169,7 @@ import TresorStore
     @Test(arguments: [false, true]) func nothingIsKeptBehindAPurge(isDeleted: Bool) async throws {
         try house.client.people.pinBlocking(anna.identity.chain)
         let state = try await house.client.logs.state(of: tresor)
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let other = world.session(of: house).client
         _ = try await other.logs.state(of: tresor)
         try other.archive.forgetAccess(to: tresor)

@@ -62,7 +62,7 @@ import TresorStore
         #expect(try await house.files.open(before).content == Array("before".utf8))
         let home = try #require(house.client.home as? MemoryHome).copy()
         let wrapsBefore = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: nil)
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let after = try await anna.seal("after", in: tresor)
         #expect(try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: nil).isEmpty)
         #expect(try await opens(before, house))
@@ -146,7 +146,7 @@ import TresorStore
 
     @Test func A87_comingBackFromNowOpensNothingBetween() async throws {
         try await anna.share(tresor, with: [house])
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let between = try await anna.seal("between", in: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         let after = try await anna.seal("after", in: tresor)
@@ -160,7 +160,7 @@ import TresorStore
         try await anna.share(tresor, with: [house])
         let before = try await anna.seal("before", in: tresor)
         #expect(try await house.files.open(before).content == Array("before".utf8))
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         for person in [house, world.session(of: house)] {
             #expect(await failure { _ = try await person.files.open(before) } == .noAccess)
@@ -174,7 +174,7 @@ import TresorStore
         let before = try await anna.seal("before", in: tresor)
         #expect(try await house.files.open(before).content == Array("before".utf8))
         let wraps = try await evil.truth.wraps(of: house.identity.user, in: tresor, epoch: 1)
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         try await anna.share(tresor, with: [house], fromNow: true)
         let after = try await anna.seal("after", in: tresor)
         let empty = MemoryHome()
@@ -211,7 +211,7 @@ import TresorStore
         let writes = evil.writeCount
         let (me, doctor, stranger) = (anna.identity, house.identity, third.identity)
         func share(_ chains: [CardChain], _ role: Role, fromNow: Bool) -> Act {
-            .share(with: chains.map { .user($0) }, role: role, fromNow: fromNow, notAfter: nil)
+            .share(with: chains, role: role, fromNow: fromNow, notAfter: nil)
         }
         let acts: [(Act, TresorError?)] = [
             (share([doctor.chain], .reader, fromNow: true), nil), (share([me.chain], .owner, fromNow: false), nil),
@@ -220,10 +220,10 @@ import TresorStore
             (share([doctor.chain], .owner, fromNow: true), .usage(.ownerWithoutHistory)),
             (share([stranger.chain], .owner, fromNow: true), .usage(.ownerWithoutHistory)),
             (share([me.chain], .reader, fromNow: false), .usage(.founder)),
-            (.revoke([.user(stranger.user)]), .notFound),
-            (.revoke([Principal]()), .usage(.nobodyNamed)),
-            (.revoke([.user(me.user)]), .usage(.yourself)),
-            (.revoke([.user(doctor.user), .user(doctor.user)]), .usage(.namedTwice)),
+            (.revoke([stranger.user]), .notFound),
+            (.revoke([UserID]()), .usage(.nobodyNamed)),
+            (.revoke([me.user]), .usage(.yourself)),
+            (.revoke([doctor.user, doctor.user]), .usage(.namedTwice)),
             (.leave, .usage(.lastOwner)),
             (.rename(.empty), .usage(.nameEmpty)),
         ]
@@ -231,8 +231,8 @@ import TresorStore
             #expect(await failure { try await anna.tresors.perform(act, on: tresor) } == expected, "\(act)")
         }
         #expect(evil.writeCount == writes)
-        try await anna.tresors.perform(.revoke([.user(doctor.user)]), on: tresor)
-        let again = try await anna.tresors.perform(.revoke([.user(doctor.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([doctor.user]), on: tresor)
+        let again = try await anna.tresors.perform(.revoke([doctor.user]), on: tresor)
         #expect(again.effect.already == [doctor.user])
         #expect(again.state.epoch == 3)
     }

@@ -94,7 +94,7 @@ import TresorStore
         let state = try await owner.client.logs.state(of: tresor)
         #expect(state.chain(of: anna.identity.user) == next.chain)
         #expect(!state.isRekeyPending && state.members[anna.identity.user] == nil)
-        try await owner.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await owner.tresors.perform(.revoke([house.identity.user]), on: tresor)
         try await owner.tresors.perform(.rotate, on: tresor)
         try await owner.tresors.perform(.rename(Name(typed: "other")), on: tresor)
         let late = try await world.quick("late")

@@ -99,7 +99,7 @@ import TresorStore
 
     @Test func A204_aRemovedMemberWithNewKeysIsNoFork() async throws {
         let file = try await house.seal("x", in: tresor)
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let me = try await renewed(house)
         try anna.client.people.pinBlocking(me.identity.chain)
         let opened = try await anna.files.open(file)
@@ -111,7 +111,7 @@ import TresorStore
     @Test func A204_aFormerAuthorWhoInventsAHeadIsNamed() async throws {
         let state = try await anna.client.logs.state(of: tresor)
         let keys = try await house.keyRing.keys(of: 1, in: state)
-        try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
         // The head of a branch that nobody has ever seen.
         var fold = Fold(state: state)
         let entry = try Entry(

@@ -76,7 +76,7 @@ import TresorStore
     @Test func A200_theFounderRemovesTheWriterAndContinues() async throws {
         let writer = try await lockOut()
         let founder = fresh(anna)
-        try await founder.tresors.perform(.revoke([.user(bob.identity.user)]), on: tresor)
+        try await founder.tresors.perform(.revoke([bob.identity.user]), on: tresor)
         let after = try await founder.seal("after", in: tresor)
         for person in [anna, house] {
             #expect(try await fresh(person).files.open(before).content == Array("before".utf8))
@@ -130,7 +130,7 @@ import TresorStore
         try await anna.share(tresor, with: [dora], as: .owner)
         try await withhold(by: dora.identity, for: [dora.identity], linking: [anna.keyRing.keys(of: 1, in: state())])
         #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
-        try await fresh(anna).tresors.perform(.revoke([.user(dora.identity.user)]), on: tresor)
+        try await fresh(anna).tresors.perform(.revoke([dora.identity.user]), on: tresor)
         let after = try await fresh(anna).seal("after", in: tresor)
         #expect(try await fresh(house).files.open(after).content == Array("after".utf8))
         #expect(try await fresh(house).files.open(before).content == Array("before".utf8))
@@ -186,7 +186,7 @@ import TresorStore
             Name(typed: "theirs"), kind: .empty, under: keys.content, tresor: tresor, epoch: 2,
             sequence: try await state().head.sequence + 1)
         let grant = GrantBody(
-            people: [.user(try identity("accomplice").chain)], role: .reader, notAfter: nil,
+            people: [try identity("accomplice").chain], role: .reader, notAfter: nil,
             fromNow: GrantBody.FromNow(epoch: try keys.statement(of: tresor, linking: []), sealedName: name))
         try await append(.grant(grant), by: dora.identity)
         #expect(await failure { try await fresh(anna).share(tresor, with: [late], fromNow: true) } == .altered)
@@ -205,7 +205,7 @@ import TresorStore
             keys = try await withhold(by: dora.identity, for: [dora.identity], linking: [keys])
         }
         #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
-        try await fresh(anna).tresors.perform(.revoke([.user(dora.identity.user)]), on: tresor)
+        try await fresh(anna).tresors.perform(.revoke([dora.identity.user]), on: tresor)
         #expect(try await fresh(house).files.open(before).content == Array("before".utf8))
         let after = try await fresh(anna).seal("after", in: tresor)
         #expect(after.header.epoch == UInt64(count + 2))
@@ -218,7 +218,7 @@ import TresorStore
         evil.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
         #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
         evil.behave()
-        try await fresh(anna).tresors.perform(.revoke([.user(bob.identity.user)]), on: tresor)
+        try await fresh(anna).tresors.perform(.revoke([bob.identity.user]), on: tresor)
         evil.showWraps { wraps, asked, _ in asked == user ? [] : wraps }
         #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
         #expect(try await fresh(anna).seal("x", in: tresor).header.epoch == 3)
@@ -297,7 +297,7 @@ import TresorStore
         let findings = try await anna.client.audit.check([tresor])
         let named = findings.map(\.remark).contains(.withheldEpoch(2, by: writer.user, reaching: 1, of: 3))
         #expect(named)
-        try await fresh(anna).tresors.perform(.revoke([.user(bob.identity.user)]), on: tresor)
+        try await fresh(anna).tresors.perform(.revoke([bob.identity.user]), on: tresor)
         let after = try await anna.client.audit.check([tresor]).contains {
             if case .withheldEpoch = $0.remark { true } else { false }
         }

@@ -30,12 +30,12 @@ import TresorStore
 
     private func act(_ deed: Deed) throws -> Act {
         switch deed {
-        case .share: .share(with: [.user(third.identity.chain)], role: .reader, fromNow: false, notAfter: nil)
-        case .fromNow: .share(with: [.user(third.identity.chain)], role: .reader, fromNow: true, notAfter: nil)
-        case .revoke: .revoke([.user(house.identity.user)])
+        case .share: .share(with: [third.identity.chain], role: .reader, fromNow: false, notAfter: nil)
+        case .fromNow: .share(with: [third.identity.chain], role: .reader, fromNow: true, notAfter: nil)
+        case .revoke: .revoke([house.identity.user])
         case .rotate: .rotate
         case .rename: .rename(try Name(typed: "other"))
-        case .role: .share(with: [.user(house.identity.chain)], role: .writer, fromNow: false, notAfter: nil)
+        case .role: .share(with: [house.identity.chain], role: .writer, fromNow: false, notAfter: nil)
         }
     }
 
@@ -217,7 +217,7 @@ import TresorStore
     @Test func A71_aDateOutsideTheFormatNeverReachesTheStore() async throws {
         let writes = evil.writeCount
         for end in [0, Format.latestTime + 1, .max] {
-            let share = Act.share(with: [.user(third.identity.chain)], role: .reader, fromNow: false, notAfter: end)
+            let share = Act.share(with: [third.identity.chain], role: .reader, fromNow: false, notAfter: end)
             #expect(await failure { try await anna.tresors.perform(share, on: tresor) } == .usage(.time))
         }
         #expect(evil.writeCount == writes)

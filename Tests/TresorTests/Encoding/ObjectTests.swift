@@ -110,13 +110,13 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         let next = try log.founder.renewCard(time: 5).identity.chain.newest
         let bodies: [(String, EntryBody, [(offset: Int, width: Int)])] = [
             (
-                "remove", .remove(RemoveBody(principals: [.user(bob.user)], epoch: try log.nextEpoch())),
+                "remove", .remove(RemoveBody(users: [bob.user], epoch: try log.nextEpoch())),
                 [(128, 4), (132, 2)]
             ),
             ("leave", .leave, [(128, 4)]),
             ("renew", .renew(RenewBody(next)), [(128, 4), (132, 4)]),
             ("epoch", .epoch(EpochBody(try log.nextEpoch())), [(128, 4), (204, 4)]),
-            ("role", .role(RoleBody(principal: .user(bob.user), role: .reader, notAfter: 5)), [(128, 4)]),
+            ("role", .role(RoleBody(user: bob.user, role: .reader, notAfter: 5)), [(128, 4)]),
             ("rename", .rename(RenameBody(try Chronicle.anyName())), [(128, 4)]),
             ("commit", .commit(CommitBody(epoch: 1, blobs: [Blob(hash: .zero, size: 674)])), [(128, 4)]),
             ("refuse", .refuse(RefuseBody(grant: .zero)), [(128, 4)]),

@@ -29,7 +29,7 @@ import TresorStore
     @Test func A96_theFirstAuthorStaysThroughEveryResealing() async throws {
         let file = try await writer.seal("plan", in: tresor, record: "r")
         #expect(try await anna.files.reseal(file) == nil)
-        try await anna.tresors.perform(.revoke([.user(writer.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)
         let second = try #require(try await anna.files.reseal(file))
         try await anna.tresors.perform(.rotate, on: tresor)
         let third = try #require(try await anna.files.reseal(second))
@@ -76,14 +76,14 @@ import TresorStore
         let accepted = try #require(try await anna.files.reseal(old, acceptingNewcomers: true))
         #expect(try await late.files.open(accepted).content == Array("old".utf8))
         #expect(try await anna.files.reseal(stored, to: &sink, acceptingNewcomers: true) != nil)
-        try await anna.tresors.perform(.revoke([.user(late.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([late.identity.user]), on: tresor)
         #expect(try await anna.files.reseal(old) != nil)
     }
 
     @Test func A95_whatARemovedWriterBackdatesIsNeverCurrent() async throws {
         let state = try await writer.client.logs.state(of: tresor)
         let keys = try await writer.keyRing.keys(of: 1, in: state)
-        try await anna.tresors.perform(.revoke([.user(writer.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)
         let now = try await anna.client.logs.state(of: tresor)
         func seal(at state: LogState) throws -> SealedFile {
             try FileSealer.sealFile(
@@ -115,7 +115,7 @@ import TresorStore
     /// A return does not restore the status of files sealed before the departure.
     @Test func A208_aReturnMakesNothingCurrentAgain() async throws {
         let file = try await writer.seal("x", in: tresor)
-        try await anna.tresors.perform(.revoke([.user(writer.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([writer.identity.user]), on: tresor)
         let removed = try await anna.client.logs.state(of: tresor).headTime
         world.clock.advance(by: 10)
         try await anna.share(tresor, with: [writer], as: .writer)

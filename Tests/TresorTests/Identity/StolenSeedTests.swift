@@ -75,7 +75,7 @@ import TresorStore
             #expect(try await me.files.open(file, expecting: expecting).content == Array("dose".utf8))
         }
         #expect(await failure { _ = try await me.seal("x", in: trap) } != nil)
-        for act in [Act.rotate, .renew, .revoke([.user(house.identity.user)]), .rename(try Name(typed: "mine"))] {
+        for act in [Act.rotate, .renew, .revoke([house.identity.user]), .rename(try Name(typed: "mine"))] {
             #expect(await failure { try await me.tresors.perform(act, on: trap) } != nil, "\(act)")
         }
         // Another renewal signs nothing over.

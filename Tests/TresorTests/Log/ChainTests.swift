@@ -14,8 +14,8 @@ import TresorCrypto
         var log = try Chronicle(founder: anna)
         let people = try (0..<6).map { try identity("person-\($0)") }
         for person in people { try log.admit(person, as: .writer) }
-        try log.add(.role(RoleBody(principal: .user(people[0].user), role: .reader, notAfter: nil)), by: anna)
-        try log.add(.remove(RemoveBody(principals: [.user(people[1].user)], epoch: log.nextEpoch())), by: anna)
+        try log.add(.role(RoleBody(user: people[0].user, role: .reader, notAfter: nil)), by: anna)
+        try log.add(.remove(RemoveBody(users: [people[1].user], epoch: log.nextEpoch())), by: anna)
         try log.add(.leave, by: people[2])
         try log.add(.epoch(EpochBody(log.nextEpoch())), by: people[3])
         try log.add(.renew(RenewBody(people[4].renewCard(time: 5).identity.chain.newest)), by: people[4])
@@ -86,8 +86,8 @@ import TresorCrypto
         }
         let bodies: [EntryBody] = [
             try Chronicle.grant([bob.chain], .reader),
-            .remove(RemoveBody(principals: [.user(bob.user)], epoch: try log.nextEpoch())),
-            .role(RoleBody(principal: .user(bob.user), role: .reader, notAfter: nil)),
+            .remove(RemoveBody(users: [bob.user], epoch: try log.nextEpoch())),
+            .role(RoleBody(user: bob.user, role: .reader, notAfter: nil)),
         ]
         for body in bodies {
             var signed = try log.entry(body, by: anna).signed
@@ -108,10 +108,10 @@ import TresorCrypto
         let next = try anna.renewCard(time: 5).identity.chain.newest
         let bodies: [EntryBody] = [
             try Chronicle.grant([bob.chain], .reader), try Chronicle.grant([bob.chain], .writer, fromNow: 2),
-            .remove(RemoveBody(principals: [.user(bob.user)], epoch: try log.nextEpoch())), .leave,
+            .remove(RemoveBody(users: [bob.user], epoch: try log.nextEpoch())), .leave,
             .renew(RenewBody(next)),
             .epoch(EpochBody(try log.nextEpoch())),
-            .role(RoleBody(principal: .user(bob.user), role: .reader, notAfter: nil)),
+            .role(RoleBody(user: bob.user, role: .reader, notAfter: nil)),
             .rename(RenameBody(try Chronicle.anyName())),
         ]
         let entries = try bodies.map { try log.entry($0, by: anna).signed } + [try Entry(log.entries[0]).signed]
@@ -141,7 +141,7 @@ import TresorCrypto
             log.time = times[1]
             try log.admit(eve, as: .writer)
             log.time = times[2]
-            try log.add(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: anna)
+            try log.add(.remove(RemoveBody(users: [bob.user], epoch: log.nextEpoch())), by: anna)
             log.time = times[3]
             try log.add(.leave, by: eve)
             #expect(log.state.members.keys.sorted() == [anna.user])

@@ -39,7 +39,7 @@ import TresorCrypto
         let epoch = try Chronicle.epoch(number, links: 1)
         #expect(try log.verdict(.epoch(EpochBody(epoch)), by: anna) == .broken(.r23))
         #expect(
-            try log.verdict(.remove(RemoveBody(principals: [.user(bob.user)], epoch: epoch)), by: anna) == .broken(.r23)
+            try log.verdict(.remove(RemoveBody(users: [bob.user], epoch: epoch)), by: anna) == .broken(.r23)
         )
         #expect(try log.verdict(Chronicle.grant([eve.chain], .reader, fromNow: number), by: anna) == .broken(.r23))
     }
@@ -48,13 +48,13 @@ import TresorCrypto
         #expect(try log.verdict(.epoch(EpochBody(Chronicle.epoch(2, links: 0))), by: anna) == .broken(.r23))
         #expect(
             try log.verdict(
-                .remove(RemoveBody(principals: [.user(bob.user)], epoch: Chronicle.epoch(2, links: 0))), by: anna)
+                .remove(RemoveBody(users: [bob.user], epoch: Chronicle.epoch(2, links: 0))), by: anna)
                 == .broken(.r23))
     }
 
     /// A removal without the key that belongs to it: the body ends where the epoch begins, or somewhere in it.
     @Test func A77_aRemovalWithoutAnEpochIsNoRemoval() throws {
-        let whole = try log.entry(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: anna)
+        let whole = try log.entry(.remove(RemoveBody(users: [bob.user], epoch: log.nextEpoch())), by: anna)
             .signed
         let head = Array(try log.entry(.leave, by: anna).signed.dropLast(4))
         let code = head.count - 2
@@ -70,23 +70,23 @@ import TresorCrypto
 
     @Test func A69_R24_aStrangerIsNotRemoved() throws {
         #expect(
-            try log.verdict(.remove(RemoveBody(principals: [.user(eve.user)], epoch: log.nextEpoch())), by: anna)
+            try log.verdict(.remove(RemoveBody(users: [eve.user], epoch: log.nextEpoch())), by: anna)
                 == .broken(.r24))
         let both = [bob.user, eve.user].sorted()
         #expect(
-            try log.verdict(.remove(RemoveBody(principals: both.map { .user($0) }, epoch: log.nextEpoch())), by: anna)
+            try log.verdict(.remove(RemoveBody(users: both, epoch: log.nextEpoch())), by: anna)
                 == .broken(.r24))
     }
 
     @Test func A64_R25_nobodyRemovesTheFounderOrThemselves() throws {
         #expect(
-            try log.verdict(.remove(RemoveBody(principals: [.user(anna.user)], epoch: log.nextEpoch())), by: bob)
+            try log.verdict(.remove(RemoveBody(users: [anna.user], epoch: log.nextEpoch())), by: bob)
                 == .broken(.r25))
         #expect(
-            try log.verdict(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: bob)
+            try log.verdict(.remove(RemoveBody(users: [bob.user], epoch: log.nextEpoch())), by: bob)
                 == .broken(.r25))
         #expect(
-            try log.verdict(.remove(RemoveBody(principals: [.user(anna.user)], epoch: log.nextEpoch())), by: anna)
+            try log.verdict(.remove(RemoveBody(users: [anna.user], epoch: log.nextEpoch())), by: anna)
                 == .broken(.r25))
     }
 
@@ -99,7 +99,7 @@ import TresorCrypto
     @Test func A69_R26_anOwnerWithADateIsNotTheOneWhoRemains() throws {
         var log = log
         #expect(try log.verdict(.leave, by: anna) == .valid)
-        try log.add(.role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: 9_000_000_000)), by: anna)
+        try log.add(.role(RoleBody(user: bob.user, role: .owner, notAfter: 9_000_000_000)), by: anna)
         #expect(try log.verdict(.leave, by: anna) == .broken(.r26))
         #expect(try log.verdict(.leave, by: bob) == .valid)
     }
@@ -123,26 +123,26 @@ import TresorCrypto
 
     @Test func A69_R28_aStrangerHasNoRole() throws {
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(eve.user), role: .reader, notAfter: nil)), by: anna)
+            try log.verdict(.role(RoleBody(user: eve.user, role: .reader, notAfter: nil)), by: anna)
                 == .broken(.r28))
     }
 
     @Test func R29_theFoundersRoleDoesNotChange() throws {
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(anna.user), role: .reader, notAfter: nil)), by: bob)
+            try log.verdict(.role(RoleBody(user: anna.user, role: .reader, notAfter: nil)), by: bob)
                 == .broken(.r29))
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(anna.user), role: .owner, notAfter: 9)), by: anna)
+            try log.verdict(.role(RoleBody(user: anna.user, role: .owner, notAfter: 9)), by: anna)
                 == .broken(.r29))
     }
 
     @Test func A69_R30_aChangeChangesSomething() throws {
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: nil)), by: anna)
+            try log.verdict(.role(RoleBody(user: bob.user, role: .owner, notAfter: nil)), by: anna)
                 == .broken(.r30))
         #expect(
             try log.verdict(
-                .role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: 9_000_000_000)), by: anna)
+                .role(RoleBody(user: bob.user, role: .owner, notAfter: 9_000_000_000)), by: anna)
                 == .valid)
     }
 
@@ -150,10 +150,10 @@ import TresorCrypto
         var log = log
         try log.admit(eve, as: .writer, fromNow: true)
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(eve.user), role: .owner, notAfter: nil)), by: anna)
+            try log.verdict(.role(RoleBody(user: eve.user, role: .owner, notAfter: nil)), by: anna)
                 == .broken(.r31))
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(eve.user), role: .reader, notAfter: nil)), by: anna)
+            try log.verdict(.role(RoleBody(user: eve.user, role: .reader, notAfter: nil)), by: anna)
                 == .valid)
     }
 
@@ -161,7 +161,7 @@ import TresorCrypto
         var log = log
         try log.add(.leave, by: anna)
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(bob.user), role: .writer, notAfter: nil)), by: bob)
+            try log.verdict(.role(RoleBody(user: bob.user, role: .writer, notAfter: nil)), by: bob)
                 == .broken(.r32))
     }
 
@@ -170,14 +170,14 @@ import TresorCrypto
         try log.admit(eve, as: .owner, notAfter: 9_000_000_000)
         try log.add(.leave, by: anna)
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: 9)), by: eve)
+            try log.verdict(.role(RoleBody(user: bob.user, role: .owner, notAfter: 9)), by: eve)
                 == .broken(.r32))
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(eve.user), role: .reader, notAfter: nil)), by: bob)
+            try log.verdict(.role(RoleBody(user: eve.user, role: .reader, notAfter: nil)), by: bob)
                 == .valid)
-        try log.add(.role(RoleBody(principal: .user(eve.user), role: .owner, notAfter: nil)), by: bob)
+        try log.add(.role(RoleBody(user: eve.user, role: .owner, notAfter: nil)), by: bob)
         #expect(
-            try log.verdict(.role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: 9)), by: eve) == .valid)
+            try log.verdict(.role(RoleBody(user: bob.user, role: .owner, notAfter: 9)), by: eve) == .valid)
     }
 
     @Test func A69_R33_theLastLastingOwnerIsNotRemoved() throws {
@@ -185,11 +185,11 @@ import TresorCrypto
         try log.admit(eve, as: .owner, notAfter: 9_000_000_000)
         try log.add(.leave, by: anna)
         #expect(
-            try log.verdict(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: eve)
+            try log.verdict(.remove(RemoveBody(users: [bob.user], epoch: log.nextEpoch())), by: eve)
                 == .broken(.r33))
-        try log.add(.role(RoleBody(principal: .user(eve.user), role: .owner, notAfter: nil)), by: bob)
+        try log.add(.role(RoleBody(user: eve.user, role: .owner, notAfter: nil)), by: bob)
         #expect(
-            try log.verdict(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: eve)
+            try log.verdict(.remove(RemoveBody(users: [bob.user], epoch: log.nextEpoch())), by: eve)
                 == .valid)
     }
 

@@ -141,7 +141,7 @@ import TresorCrypto
 
     @Test func R13_theAuthorIsIn() throws {
         var log = log
-        try log.add(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: anna)
+        try log.add(.remove(RemoveBody(users: [bob.user], epoch: log.nextEpoch())), by: anna)
         #expect(try log.verdict(.leave, by: bob) == .broken(.r13))
     }
 
@@ -167,17 +167,17 @@ import TresorCrypto
         #expect(try log.verdict(.leave, by: eve, time: 2_000_000_001) == .valid)
     }
 
-    @Test func A69_R17_principalsRise() throws {
+    @Test func A69_R17_peopleRise() throws {
         let two = rising(try identity("x"), try identity("y")).map(\.chain)
         #expect(try log.verdict(Chronicle.grant([], .reader), by: anna) == .broken(.r17))
         #expect(try log.verdict(Chronicle.grant([two[1], two[0]], .reader), by: anna) == .broken(.r17))
         #expect(try log.verdict(Chronicle.grant([two[0], two[0]], .reader), by: anna) == .broken(.r17))
         #expect(try log.verdict(Chronicle.grant(two, .reader), by: anna) == .valid)
         let epoch = try log.nextEpoch()
-        #expect(try log.verdict(.remove(RemoveBody(principals: [], epoch: epoch)), by: anna) == .broken(.r17))
+        #expect(try log.verdict(.remove(RemoveBody(users: [], epoch: epoch)), by: anna) == .broken(.r17))
         #expect(
             try log.verdict(
-                .remove(RemoveBody(principals: [.user(bob.user), .user(bob.user)], epoch: epoch)), by: anna)
+                .remove(RemoveBody(users: [bob.user, bob.user], epoch: epoch)), by: anna)
                 == .broken(.r17))
     }
 
@@ -191,7 +191,7 @@ import TresorCrypto
         let one = try bob.renewCard(time: 5).identity
         let other = try bob.renewCard(time: 5).identity
         try log.add(.renew(RenewBody(one.chain.newest)), by: bob)
-        try log.add(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: anna)
+        try log.add(.remove(RemoveBody(users: [bob.user], epoch: log.nextEpoch())), by: anna)
         #expect(try log.verdict(Chronicle.grant([bob.chain], .reader), by: anna) == .broken(.r19))
         #expect(try log.verdict(Chronicle.grant([other.chain], .reader), by: anna) == .broken(.r19))
         #expect(try log.verdict(Chronicle.grant([one.chain], .reader), by: anna) == .valid)

@@ -38,7 +38,7 @@ import TresorStore
                     CheckpointBody(upto: head.sequence, epoch: epoch, volumes: [Blob(hash: .zero, size: 674)]))
             case 7:
                 role = role == .reader ? .writer : .reader
-                body = .role(RoleBody(principal: .user(reader.user), role: role, notAfter: nil))
+                body = .role(RoleBody(user: reader.user, role: role, notAfter: nil))
             case 8:
                 epoch += 1
                 body = .epoch(EpochBody(try Chronicle.epoch(epoch)))

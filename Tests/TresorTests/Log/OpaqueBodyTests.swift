@@ -94,7 +94,7 @@ import TresorStore
             previous: try await TresorTests.log(tresor, in: evil.truth).last,
             entry: additive.bytes)
         #expect(try await evil.append(change) == .done)
-        try await owner.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+        try await owner.tresors.perform(.revoke([house.identity.user]), on: tresor)
         let findings = try await owner.client.audit.check([tresor]).map(\.remark)
         #expect(findings.contains(.unknownBody(sequence: 2, type: 130)))
     }

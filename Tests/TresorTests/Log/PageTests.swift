@@ -52,7 +52,7 @@ import TresorCrypto
         try chronicle.add(.epoch(EpochBody(try chronicle.nextEpoch())), by: renewed)
         for _ in 0..<30 { try chronicle.add(.rename(RenameBody(try Chronicle.anyName())), by: renewed) }
         try chronicle.add(
-            .remove(RemoveBody(principals: [.user(writer.user)], epoch: try chronicle.nextEpoch())), by: anna)
+            .remove(RemoveBody(users: [writer.user], epoch: try chronicle.nextEpoch())), by: anna)
         for _ in 0..<30 { try chronicle.add(.rename(RenameBody(try Chronicle.anyName())), by: anna) }
         return (chronicle, [anna, writer, renewed])
     }

@@ -50,7 +50,7 @@ import TresorCrypto
         people[.outsider] = try identity("outsider")
         try log.admit(target, as: .writer)
         let removed = try #require(people[.removed])
-        try log.add(.remove(RemoveBody(principals: [.user(removed.user)], epoch: log.nextEpoch())), by: anna)
+        try log.add(.remove(RemoveBody(users: [removed.user], epoch: log.nextEpoch())), by: anna)
         let (approver, waiting) = (try identity("approver"), try identity("waiting"))
         people[.approver] = approver
         people[.waiting] = waiting
@@ -98,11 +98,11 @@ import TresorCrypto
         switch body {
         case .grant: try Chronicle.grant([stranger.chain], .reader)
         case .grantFromNow: try Chronicle.grant([stranger.chain], .reader, fromNow: log.state.epoch + 1)
-        case .remove: .remove(RemoveBody(principals: [.user(target.user)], epoch: try log.nextEpoch()))
+        case .remove: .remove(RemoveBody(users: [target.user], epoch: try log.nextEpoch()))
         case .leave: .leave
         case .renew: .renew(RenewBody(try author.renewCard(time: 9).identity.chain.newest))
         case .epoch: .epoch(EpochBody(try log.nextEpoch()))
-        case .role: .role(RoleBody(principal: .user(target.user), role: .reader, notAfter: nil))
+        case .role: .role(RoleBody(user: target.user, role: .reader, notAfter: nil))
         case .rename: .rename(RenameBody(try Chronicle.anyName()))
         case .approvers: .approvers(ApproversBody([]))
         case .refuse: .refuse(RefuseBody(grant: grant))
@@ -136,14 +136,14 @@ import TresorCrypto
         try await anna.share(tresor, with: [reader])
         let stranger = outsider.identity.chain
         let acts: [Act] = [
-            .share(with: [.user(stranger)], role: .reader, fromNow: false, notAfter: nil),
-            .revoke([.user(reader.identity.user)]),
+            .share(with: [stranger], role: .reader, fromNow: false, notAfter: nil),
+            .revoke([reader.identity.user]),
             .rotate, .rename(try Name(typed: "mine")),
-            .share(with: [.user(stranger)], role: .reader, fromNow: true, notAfter: nil),
-            .share(with: [.user(reader.identity.chain)], role: .owner, fromNow: false, notAfter: nil),
+            .share(with: [stranger], role: .reader, fromNow: true, notAfter: nil),
+            .share(with: [reader.identity.chain], role: .owner, fromNow: false, notAfter: nil),
         ]
         try await anna.share(tresor, with: [former], as: .owner)
-        try await anna.tresors.perform(.revoke([.user(former.identity.user)]), on: tresor)
+        try await anna.tresors.perform(.revoke([former.identity.user]), on: tresor)
         for person in [writer, reader, outsider, former] {
             _ = await failure { _ = try await person.client.logs.state(of: tresor) }
             let (home, writes) = (person.home, evil.writeCount)

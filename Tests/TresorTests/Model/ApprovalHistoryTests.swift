@@ -105,7 +105,7 @@ private struct WaitingHistory {
             try await anna.share(tresor, with: [doctor], as: fromNow ? .reader : .writer, fromNow: fromNow)
         case 0..<7: try await decide(state, using: &dice)
         case 7: try await anna.tresors.perform(.rotate, on: tresor)
-        case 8 where state.isIn(doctor.user): try await anna.tresors.perform(.revoke([.user(doctor.user)]), on: tresor)
+        case 8 where state.isIn(doctor.user): try await anna.tresors.perform(.revoke([doctor.user]), on: tresor)
         case 9 where state.isIn(doctor.user): try await doctor.tresors.perform(.leave, on: tresor)
         case 10: try await replaceApprovers(using: &dice)
         case 11: doctors = try await renewed(doctors, using: &dice)

@@ -118,7 +118,7 @@ struct Cast {
             }
             return .grant(
                 GrantBody(
-                    people: users.map { .user(people[$0][line.cards[$0] ?? 0].chain) }, role: role(name),
+                    people: users.map { people[$0][line.cards[$0] ?? 0].chain }, role: role(name),
                     notAfter: end.map { UInt64($0) }, fromNow: fromNow))
         case .approve(let grant, let epoch, let users, let keys, let generations):
             let releases = try zip(users, zip(keys, generations)).map { user, shown in
@@ -129,7 +129,7 @@ struct Cast {
         case .approvers(let users):
             return .approvers(ApproversBody(users.map { Approver(people[$0][line.cards[$0] ?? 0].chain) }))
         case .remove(let users, let next):
-            return .remove(RemoveBody(principals: users.map { .user(self.users[$0]) }, epoch: try epoch(next)))
+            return .remove(RemoveBody(users: users.map { self.users[$0] }, epoch: try epoch(next)))
         case .leave: return .leave
         case .renew(let user, let generation):
             let cards = people[user ?? line.author]
@@ -137,7 +137,7 @@ struct Cast {
             return .renew(RenewBody(cards[generation].chain.newest))
         case .epoch(let next): return .epoch(EpochBody(try epoch(next)))
         case .role(let user, let name, let end):
-            return .role(RoleBody(principal: .user(users[user]), role: role(name), notAfter: end.map { UInt64($0) }))
+            return .role(RoleBody(user: users[user], role: role(name), notAfter: end.map { UInt64($0) }))
         case .rename: return .rename(RenameBody(try Chronicle.anyName()))
         case .commit(let epoch, let sizes):
             return .commit(CommitBody(epoch: UInt64(epoch), blobs: try sizes.map(Self.blob)))

@@ -95,8 +95,8 @@ private final class RaceHistory {
         let other = parties[owner === parties[0] ? 1 : 0].session
         let guest = parties[Int.random(in: 2..<4, using: &dice)].session.identity
         let acts: [Act] = [
-            .rotate, .revoke([.user(guest.user)]),
-            .share(with: [.user(guest.chain)], role: .reader, fromNow: .random(using: &dice), notAfter: nil),
+            .rotate, .revoke([guest.user]),
+            .share(with: [guest.chain], role: .reader, fromNow: .random(using: &dice), notAfter: nil),
         ]
         guard let act = acts.randomElement(using: &dice) else { return }
         owner.view.beforeNextAppend { [tresor] in _ = try? await other.tresors.perform(act, on: tresor) }
@@ -135,7 +135,7 @@ private final class RaceHistory {
         case 7: try await renew(party)
         case 0: try await session.tresors.perform(.rotate, on: tresor)
         case 1: try await party.session.tresors.perform(.leave, on: tresor)
-        case 2, 3: try await session.tresors.perform(.revoke([.user(party.user)]), on: tresor)
+        case 2, 3: try await session.tresors.perform(.revoke([party.user]), on: tresor)
         case 4: try await session.share(tresor, with: [party.session], as: .writer)
         case 5: try await session.share(tresor, with: [party.session], fromNow: true)
         default:
@@ -163,8 +163,8 @@ private final class RaceHistory {
             let others = parties.filter { $0 !== party }.map(\.session.identity)
             let other = try #require(others.randomElement(using: &dice))
             let acts: [Act] = [
-                .revoke([.user(other.user)]),
-                .share(with: [.user(other.chain)], role: .owner, fromNow: false, notAfter: nil),
+                .revoke([other.user]),
+                .share(with: [other.chain], role: .owner, fromNow: false, notAfter: nil),
             ]
             let asked = party.view.writeCount
             let wanted = state.chain(of: party.user) == nil ? StageStores.errorOfStrangers : .noAccess

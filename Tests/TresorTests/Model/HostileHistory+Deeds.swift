@@ -146,7 +146,7 @@ extension HostileHistory {
         guard let user = others.first?.user else { return try await withhold(author) }
         let (keys, statement) = try nextEpoch()
         let wraps = try wraps(keys, for: members(without: [user]), by: author.identity)
-        let body = EntryBody.remove(RemoveBody(principals: [.user(user)], epoch: statement))
+        let body = EntryBody.remove(RemoveBody(users: [user], epoch: statement))
         if try await append(body, by: author.identity, wraps: wraps, removing: [user]) { note("a removal") }
     }
 
@@ -156,7 +156,7 @@ extension HostileHistory {
         guard truth.members[accomplice.user] == nil else { return try await withhold(author) }
         note("a grant")
         guard draw(2) == 0 else {
-            let grant = GrantBody(people: [.user(accomplice)], role: .owner, notAfter: nil, fromNow: nil)
+            let grant = GrantBody(people: [accomplice], role: .owner, notAfter: nil, fromNow: nil)
             let keys = hostileKeys[truth.epoch]
             let wraps = try keys.map { try self.wraps($0, for: [(accomplice, .all)], by: author.identity) } ?? []
             try await append(.grant(grant), by: author.identity, wraps: wraps)
@@ -167,7 +167,7 @@ extension HostileHistory {
             Name(typed: "theirs"), kind: .empty, under: keys.content, tresor: tresor, epoch: keys.epoch,
             sequence: truth.head.sequence + 1)
         let grant = GrantBody(
-            people: [.user(accomplice)], role: .reader, notAfter: nil,
+            people: [accomplice], role: .reader, notAfter: nil,
             fromNow: GrantBody.FromNow(epoch: statement, sealedName: name))
         let people = members() + [(accomplice, .from(epoch: keys.epoch))]
         try await append(
@@ -217,8 +217,8 @@ extension HostileHistory {
         var forgery = Forgery(victim: victim, generation: thief.identity.generation, tresor: trap)
         let accomplice = hostile[2]
         let others = honest.filter { $0 !== victim }.map(\.identity.chain)
-        let owner = Act.share(with: [.user(accomplice.identity.chain)], role: .owner, fromNow: false, notAfter: nil)
-        let reader = Act.share(with: others.map { .user($0) }, role: .writer, fromNow: false, notAfter: nil)
+        let owner = Act.share(with: [accomplice.identity.chain], role: .owner, fromNow: false, notAfter: nil)
+        let reader = Act.share(with: others, role: .writer, fromNow: false, notAfter: nil)
         for act in [owner, reader] { try await thief.tresors.perform(act, on: trap, acceptingUnverified: true) }
         forgery.file = try await thief.seal("dose", in: trap)
         forgeries.append(forgery)
@@ -272,7 +272,7 @@ extension HostileHistory {
         let person = try? await observer.session.client.people.person(victim.user)
         evil.behave()
         #expect(person?.trust.isVerified != true, place("an old card is believed"))
-        let act = Act.share(with: [.user(thief.identity.chain)], role: .reader, fromNow: false, notAfter: nil)
+        let act = Act.share(with: [thief.identity.chain], role: .reader, fromNow: false, notAfter: nil)
         #expect(await failure { try await fresh(observer).tresors.perform(act, on: tresor) } != nil, place)
     }
 

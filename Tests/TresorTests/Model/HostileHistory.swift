@@ -194,7 +194,7 @@ final class HostileHistory {
         let members = people.filter { truth.members[$0.user] != nil }
         guard !members.isEmpty else { return try await rename(by: owner) }
         let user = members[draw(members.count)].user
-        try await must("revoke") { try await fresh(owner).tresors.perform(.revoke([.user(user)]), on: tresor) }
+        try await must("revoke") { try await fresh(owner).tresors.perform(.revoke([user]), on: tresor) }
         #expect(truth.members[user] == nil, place)
     }
 

@@ -69,7 +69,7 @@ private final class KeyHistory {
         } else if draw == 4, member?.role == .writer {
             _ = try await person.seal("by a writer", in: tresor)
         } else {
-            try await anna.tresors.perform(.revoke([.user(user)]), on: tresor)
+            try await anna.tresors.perform(.revoke([user]), on: tresor)
         }
     }
 

@@ -40,8 +40,8 @@ extension NaiveLog {
         switch try entry.body {
         case .genesis: throw TresorError.usage(.outOfBounds)
         case .grant(let grant):
-            let users = try grant.people.map { try number(of: $0.chain.user, people) }
-            for (user, person) in zip(users, grant.people) { cards[user] = Int(person.chain.newest.generation) }
+            let users = try grant.people.map { try number(of: $0.user, people) }
+            for (user, chain) in zip(users, grant.people) { cards[user] = Int(chain.newest.generation) }
             deed = .grant(
                 users, grant.role.description, end: grant.notAfter.map { Int($0) },
                 epoch: grant.fromNow.map { Int($0.epoch.number) })
@@ -59,7 +59,7 @@ extension NaiveLog {
             }
             deed = .approvers(users)
         case .remove(let remove):
-            let users = try remove.principals.map { try number(of: $0.userID, people) }
+            let users = try remove.users.map { try number(of: $0, people) }
             deed = .remove(users, epoch: Int(remove.epoch.number))
         case .leave: deed = .leave
         case .renew(let renew):
@@ -67,7 +67,7 @@ extension NaiveLog {
             deed = .renew(user, Int(renew.card.generation))
         case .epoch(let body): deed = .epoch(Int(body.epoch.number))
         case .role(let body):
-            let user = try number(of: body.principal.userID, people)
+            let user = try number(of: body.user, people)
             deed = .role(user, body.role.description, end: body.notAfter.map { Int($0) })
         case .rename: deed = .rename
         case .commit(let body): deed = .commit(epoch: Int(clamping: body.epoch), sizes: sizes(body.blobs))

@@ -120,14 +120,14 @@ import TresorStore
         switch Int.random(in: 0..<10, using: &dice) {
         case 0, 1: return .rotate
         case 2: return .rename(try Name(typed: "name \(Int.random(in: 0..<3, using: &dice))"))
-        case 3, 4: return .revoke([.user(some(start.guest, start.house, start.other).user)])
+        case 3, 4: return .revoke([some(start.guest, start.house, start.other).user])
         case 5 where person.identity.user != start.anna.identity.user: return .leave
         case 5, 6:
-            return .share(with: [.user(some(start.guest, start.house))], role: .writer, fromNow: false, notAfter: nil)
+            return .share(with: [some(start.guest, start.house)], role: .writer, fromNow: false, notAfter: nil)
         case 7:
-            return .share(with: [.user(some(start.guest, start.house))], role: .reader, fromNow: false, notAfter: nil)
-        case 8: return .share(with: [.user(start.other.identity.chain)], role: .owner, fromNow: false, notAfter: nil)
-        default: return .share(with: [.user(start.guest.identity.chain)], role: .reader, fromNow: true, notAfter: nil)
+            return .share(with: [some(start.guest, start.house)], role: .reader, fromNow: false, notAfter: nil)
+        case 8: return .share(with: [start.other.identity.chain], role: .owner, fromNow: false, notAfter: nil)
+        default: return .share(with: [start.guest.identity.chain], role: .reader, fromNow: true, notAfter: nil)
         }
     }
 

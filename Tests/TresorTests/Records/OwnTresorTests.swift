@@ -237,7 +237,7 @@ import TresorStore
         try verify(house, on: anna)
         try await anna.exchange()
         let own = try #require(try await anna.ownTresors().first)
-        let share = Act.share(with: [.user(house.identity.chain)], role: .reader, fromNow: false, notAfter: nil)
+        let share = Act.share(with: [house.identity.chain], role: .reader, fromNow: false, notAfter: nil)
         #expect(await failure { try await anna.tresors.perform(share, on: own.tresor) } == .usage(.tooManyPeople))
         #expect(await failure { _ = try await anna.tresor(own.tresor).plan(share) } == .usage(.tooManyPeople))
         let approvers = Act.setApprovers([house.identity.chain])

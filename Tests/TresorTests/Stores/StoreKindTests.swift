@@ -19,7 +19,7 @@ import TresorCrypto
             let file = try await house.seal("500 mg", in: tresor)
             #expect(try await anna.files.open(file).content == Array("500 mg".utf8))
             #expect(try await house.tresors.all().map(\.id) == [tresor])
-            try await anna.tresors.perform(.revoke([.user(house.identity.user)]), on: tresor)
+            try await anna.tresors.perform(.revoke([house.identity.user]), on: tresor)
             let after = try await anna.seal("250 mg", in: tresor)
             #expect(await failure { _ = try await world.session(of: house).files.open(after) } == .noAccess)
             #expect(try await world.session(of: anna).files.open(after).content == Array("250 mg".utf8))

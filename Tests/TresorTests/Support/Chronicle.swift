@@ -46,7 +46,7 @@ struct Chronicle {
         let fromNow = try epoch.map { number throws in
             GrantBody.FromNow(epoch: try Self.epoch(number), sealedName: try anyName())
         }
-        return .grant(GrantBody(people: people.map { .user($0) }, role: role, notAfter: notAfter, fromNow: fromNow))
+        return .grant(GrantBody(people: people, role: role, notAfter: notAfter, fromNow: fromNow))
     }
 
     func nextEpoch() throws -> Epoch { try Self.epoch(state.epoch + 1) }

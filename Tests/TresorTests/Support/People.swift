@@ -105,7 +105,7 @@ extension Session {
     ) async throws {
         let chains = people.map(\.identity.chain)
         try await tresors.perform(
-            .share(with: chains.map { .user($0) }, role: role, fromNow: fromNow, notAfter: notAfter), on: tresor)
+            .share(with: chains, role: role, fromNow: fromNow, notAfter: notAfter), on: tresor)
     }
 
     func seal(_ text: String, in tresor: TresorID, record: String? = nil) async throws -> SealedFile {

@@ -59,11 +59,11 @@ struct RecordBook {
     mutating func admit(_ person: Identity, as role: Role, fromNow: Bool = false) throws {
         let next = fromNow ? try nextEpoch() : nil
         let now = try next.map { GrantBody.FromNow(epoch: $0, sealedName: try Chronicle.anyName()) }
-        try add(.grant(GrantBody(people: [.user(person.chain)], role: role, notAfter: nil, fromNow: now)))
+        try add(.grant(GrantBody(people: [person.chain], role: role, notAfter: nil, fromNow: now)))
     }
 
     mutating func remove(_ person: Identity) throws {
-        try add(.remove(RemoveBody(principals: [.user(person.user)], epoch: try nextEpoch())))
+        try add(.remove(RemoveBody(users: [person.user], epoch: try nextEpoch())))
     }
 
     mutating func rotate() throws { try add(.epoch(EpochBody(try nextEpoch()))) }

@@ -43,12 +43,12 @@ def read_root(reader):
     return root
 
 
-def read_principal(reader):
+def read_user(reader):
     require(reader.u8() == 1, "unsupported")
     return reader.digest()
 
 
-def read_chain_principal(reader):
+def read_user_chain(reader):
     require(reader.u8() == 1, "unsupported")
     return read_chain(reader.opaque32(1, 524288))
 
@@ -74,18 +74,18 @@ def read_count(reader):
     return n
 
 
-def read_principals(reader, read_one):
+def read_people(reader, read_one):
     return [read_one(reader) for _ in range(read_count(reader))]
 
 
-def encode_principals(encoded):
+def encode_people(encoded):
     return u16(len(encoded)) + b"".join(u8(1) + one for one in encoded)
 
 
 def read_genesis(body, reader):
     body.root = read_root(reader)
     body.chain = read_chain(reader.opaque32(1, 524288))
-    body.approvers = read_principals(reader, read_approver)
+    body.approvers = read_people(reader, read_approver)
     body.name = reader.take(588)
     body.epoch = read_epoch(reader)
 
@@ -96,7 +96,7 @@ def encode_genesis(body):
 
 
 def read_grant(body, reader):
-    body.people = read_principals(reader, read_chain_principal)
+    body.people = read_people(reader, read_user_chain)
     body.role, body.not_after, body.from_now = read_role(reader), reader.time(), reader.mark()
     if body.from_now:
         body.epoch = read_epoch(reader)
@@ -104,7 +104,7 @@ def read_grant(body, reader):
 
 
 def encode_grant(body):
-    people = encode_principals([opaque32(encode_chain(chain)) for chain in body.people])
+    people = encode_people([opaque32(encode_chain(chain)) for chain in body.people])
     tail = body.epoch.encode() + body.name if body.from_now else b""
     return people + u8(body.role) + u64(body.not_after) + u8(body.from_now) + tail
 
@@ -118,12 +118,12 @@ class Release:
 
 
 def read_release(reader):
-    return Release(read_principal(reader), reader.u32(), reader.take(1120), reader.opaque16(48, 65535))
+    return Release(read_user(reader), reader.u32(), reader.take(1120), reader.opaque16(48, 65535))
 
 
 def read_approve(body, reader):
     body.grant, body.approved_epoch = reader.digest(), reader.u64()
-    body.releases = read_principals(reader, read_release)
+    body.releases = read_people(reader, read_release)
 
 
 def encode_approve(body):
@@ -135,11 +135,11 @@ def read_refuse(body, reader):
 
 
 def read_approvers(body, reader):
-    body.approvers = read_principals(reader, read_approver)
+    body.approvers = read_people(reader, read_approver)
 
 
 def read_remove(body, reader):
-    body.users = read_principals(reader, read_principal)
+    body.users = read_people(reader, read_user)
     body.epoch = read_epoch(reader)
 
 
@@ -154,7 +154,7 @@ def read_epoch_body(body, reader):
 
 
 def read_role_body(body, reader):
-    body.user, body.role, body.not_after = read_principal(reader), read_role(reader), reader.time()
+    body.user, body.role, body.not_after = read_user(reader), read_role(reader), reader.time()
 
 
 def read_rename(body, reader):
@@ -201,7 +201,7 @@ KINDS = {
     GRANT: Kind(read_grant, encode_grant),
     APPROVE: Kind(read_approve, encode_approve, lambda state, entry, author: entry.author in state.approvers),
     REFUSE: Kind(read_refuse, lambda body: body.grant, lambda state, entry, author: entry.author in state.approvers),
-    REMOVE: Kind(read_remove, lambda body: encode_principals(body.users) + body.epoch.encode()),
+    REMOVE: Kind(read_remove, lambda body: encode_people(body.users) + body.epoch.encode()),
     LEAVE: Kind(lambda body, reader: None, lambda body: b"", lambda state, entry, author: True),
     RENEW: Kind(read_renew, lambda body: opaque32(encode_card(body.card)),
                 lambda state, entry, author: by_owner(state, entry, author) or entry.body.card.user == entry.author),

@@ -57,7 +57,7 @@ final class WrittenLog: @unchecked Sendable {
     ///
     /// - Parameter people: by rising user id.
     func grant(_ people: [CardChain], _ role: Role, after head: Head) throws -> Entry {
-        let body = GrantBody(people: people.map { .user($0) }, role: role, notAfter: nil, fromNow: nil)
+        let body = GrantBody(people: people, role: role, notAfter: nil, fromNow: nil)
         return try entry(.grant(body), by: founder, after: head)
     }
 

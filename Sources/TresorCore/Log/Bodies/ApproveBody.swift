@@ -24,13 +24,13 @@ package struct ApproveBody: LogBody {
     init(from decoder: inout ByteDecoder) throws(TresorError) {
         grant = try decoder.digest()
         epoch = try decoder.integer()
-        releases = try decoder.principals { (decoder) throws(TresorError) in try Release(from: &decoder) }
+        releases = try decoder.people { (decoder) throws(TresorError) in try Release(from: &decoder) }
     }
 
     func encode(into encoder: inout ByteEncoder) {
         encoder.digest(grant)
         encoder.integer(epoch)
-        encoder.principals(releases) { $1.encode(into: &$0) }
+        encoder.people(releases) { $1.encode(into: &$0) }
     }
 
     var type: UInt16 { Self.type }

@@ -7,7 +7,7 @@ package struct GrantBody: LogBody {
     static let type: UInt16 = 2
 
     /// The new members with their card chains, by rising user id.
-    package let people: [ChainPrincipal]
+    package let people: [CardChain]
     package let role: Role
     /// The planned end of access in seconds since 1970. It revokes no key by itself.
     package let notAfter: UInt64?
@@ -24,7 +24,7 @@ package struct GrantBody: LogBody {
         }
     }
 
-    package init(people: [ChainPrincipal], role: Role, notAfter: UInt64?, fromNow: FromNow?) {
+    package init(people: [CardChain], role: Role, notAfter: UInt64?, fromNow: FromNow?) {
         self.people = people
         self.role = role
         self.notAfter = notAfter
@@ -32,7 +32,7 @@ package struct GrantBody: LogBody {
     }
 
     init(from decoder: inout ByteDecoder) throws(TresorError) {
-        people = try decoder.principals { (decoder) throws(TresorError) in try ChainPrincipal(from: &decoder) }
+        people = try decoder.people { (decoder) throws(TresorError) in try decoder.userChain() }
         role = try Role(from: &decoder)
         notAfter = try decoder.notAfter()
         switch try decoder.integer(UInt8.self) {
@@ -43,7 +43,7 @@ package struct GrantBody: LogBody {
     }
 
     func encode(into encoder: inout ByteEncoder) {
-        encoder.principals(people) { $1.encode(into: &$0) }
+        encoder.people(people) { $0.user($1) }
         encoder.integer(role.rawValue)
         encoder.integer(notAfter ?? 0)
         encoder.integer(UInt8(fromNow == nil ? 0 : 1))
@@ -56,7 +56,7 @@ package struct GrantBody: LogBody {
     var type: UInt16 { Self.type }
     var name: String { "grant" }
     var nextEpoch: Epoch? { fromNow?.epoch }
-    var users: [UserID] { people.map(\.chain.user) }
+    var users: [UserID] { people.map(\.user) }
 
     var change: LogRecord.Change {
         .admitted(users, role: role, fromNow: fromNow != nil, notAfter: notAfter)
@@ -66,17 +66,16 @@ package struct GrantBody: LogBody {
 
     /// R17 to R23, R48, R49.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {
-        let chains = people.map(\.chain)
         try validator.requireRising(users)
-        for chain in chains { try validator.require(.r18, state.author(chain.user) == nil) }
-        for chain in chains {
+        for chain in people { try validator.require(.r18, state.author(chain.user) == nil) }
+        for chain in people {
             try validator.require(.r19, state.chains[chain.user].map { chain.extends($0) } ?? true)
         }
         try validator.require(.r20, role != .owner || fromNow == nil)
         try validator.require(
-            .r21, (role == .owner && notAfter == nil) || !chains.contains { $0.user == state.founder })
+            .r21, (role == .owner && notAfter == nil) || !people.contains { $0.user == state.founder })
         try validator.require(
-            .r22, state.members.count + state.waiting.count + chains.count <= LogState.maximumMemberCount)
+            .r22, state.members.count + state.waiting.count + people.count <= LogState.maximumMemberCount)
         if let fromNow {
             try validator.requireNext(fromNow.epoch, in: state)
             try validator.requireFresh(fromNow.epoch, in: state)
@@ -87,8 +86,8 @@ package struct GrantBody: LogBody {
     func apply(_ effect: EntryEffect, to state: inout LogState) {
         let entry = effect.entry
         let history = fromNow.map { History.from(epoch: $0.epoch.number) } ?? .all
-        for person in people {
-            let user = person.chain.user
+        for chain in people {
+            let user = chain.user
             let member = Member(
                 role: role, history: history, notAfter: notAfter, since: entry.sequence, sinceTime: entry.time,
                 admittedBy: entry.author)
@@ -96,7 +95,7 @@ package struct GrantBody: LogBody {
             if waits { state.waiting[user] = member } else { state.members[user] = member }
             let change: MembershipChange = waits ? .asked(role) : .admitted(role)
             state.changes[user, default: []].append(effect.record(change, notAfter: notAfter))
-            effect.know(person.chain, in: &state)
+            effect.know(chain, in: &state)
         }
         if let fromNow {
             effect.begin(fromNow.epoch, in: &state)

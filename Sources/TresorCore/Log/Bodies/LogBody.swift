@@ -36,26 +36,66 @@ extension LogBody {
     var users: [UserID] { [] }
 }
 
+/// The byte before a person (SPEC §9.2). A later release may add teams.
+enum PrincipalType: UInt8 {
+    case user = 1
+    case approver = 3
+}
+
 extension ByteEncoder {
-    /// A `u16` count and that many principals.
-    mutating func principals<Element>(_ elements: [Element], _ encode: (inout ByteEncoder, Element) -> Void) {
+    /// The byte before a person.
+    mutating func principal(_ type: PrincipalType) { integer(type.rawValue) }
+
+    /// A user by id, behind their type.
+    mutating func user(_ user: UserID) {
+        principal(.user)
+        digest(user.digest)
+    }
+
+    /// A user by their whole card chain, behind their type.
+    mutating func user(_ chain: CardChain) {
+        principal(.user)
+        vector32(chain.bytes)
+    }
+
+    /// A `u16` count and that many people.
+    mutating func people<Element>(_ elements: [Element], _ encode: (inout ByteEncoder, Element) -> Void) {
         integer(UInt16(truncatingIfNeeded: elements.count))
         for element in elements { encode(&self, element) }
     }
 
     /// A `u16` count and that many approvers.
-    mutating func approvers(_ approvers: [Approver]) { principals(approvers) { $1.encode(into: &$0) } }
+    mutating func approvers(_ approvers: [Approver]) { people(approvers) { $1.encode(into: &$0) } }
 }
 
 extension ByteDecoder {
-    private static let maximumPrincipalCount = 10_000
+    private static let maximumPersonCount = 10_000
 
-    /// A `u16` count of at most 10 000, and that many principals.
-    mutating func principals<Element>(
+    /// Reads the byte before a person.
+    ///
+    /// - Throws: ``TresorError/unsupported`` for another type; ``TresorError/altered``.
+    mutating func principal(_ type: PrincipalType) throws(TresorError) {
+        guard try integer(UInt8.self) == type.rawValue else { throw .unsupported }
+    }
+
+    /// A user by id, behind their type.
+    mutating func user() throws(TresorError) -> UserID {
+        try principal(.user)
+        return UserID(try digest())
+    }
+
+    /// A user by their whole card chain, behind their type.
+    mutating func userChain() throws(TresorError) -> CardChain {
+        try principal(.user)
+        return try CardChain(try vector32(1...CardChain.maximumByteCount))
+    }
+
+    /// A `u16` count of at most 10 000, and that many people.
+    mutating func people<Element>(
         _ decode: (inout ByteDecoder) throws(TresorError) -> Element
     ) throws(TresorError) -> [Element] {
         let count = Int(try integer(UInt16.self))
-        guard count <= Self.maximumPrincipalCount else { throw .altered }
+        guard count <= Self.maximumPersonCount else { throw .altered }
         var elements: [Element] = []
         for _ in 0..<count { elements.append(try decode(&self)) }
         return elements
@@ -63,7 +103,7 @@ extension ByteDecoder {
 
     /// A `u16` count of at most 10 000, and that many approvers.
     mutating func approvers() throws(TresorError) -> [Approver] {
-        try principals { (decoder) throws(TresorError) in try Approver(from: &decoder) }
+        try people { (decoder) throws(TresorError) in try Approver(from: &decoder) }
     }
 
     /// A not-after, in seconds since 1970; `nil` for none, which is zero.

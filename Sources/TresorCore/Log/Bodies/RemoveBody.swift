@@ -7,21 +7,21 @@ package struct RemoveBody: LogBody {
     static let type: UInt16 = 5
 
     /// The removed members, by rising user id.
-    package let principals: [Principal]
+    package let users: [UserID]
     package let epoch: Epoch
 
-    package init(principals: [Principal], epoch: Epoch) {
-        self.principals = principals
+    package init(users: [UserID], epoch: Epoch) {
+        self.users = users
         self.epoch = epoch
     }
 
     init(from decoder: inout ByteDecoder) throws(TresorError) {
-        principals = try decoder.principals { (decoder) throws(TresorError) in try Principal(from: &decoder) }
+        users = try decoder.people { (decoder) throws(TresorError) in try decoder.user() }
         epoch = try Epoch(from: &decoder)
     }
 
     func encode(into encoder: inout ByteEncoder) {
-        encoder.principals(principals) { $1.encode(into: &$0) }
+        encoder.people(users) { $0.user($1) }
         epoch.encode(into: &encoder)
     }
 
@@ -29,13 +29,11 @@ package struct RemoveBody: LogBody {
     var name: String { "remove" }
     var nextEpoch: Epoch? { epoch }
     var change: LogRecord.Change { .removed(users) }
-    var users: [UserID] { principals.map(\.userID) }
 
     func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isOwner }
 
     /// R17, R23 to R25, R33, R48.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {
-        let users = users
         try validator.requireRising(users)
         try validator.requireNext(epoch, in: state)
         for user in users { try validator.require(.r24, state.isIn(user)) }

@@ -6,39 +6,38 @@ import TresorCrypto
 package struct RoleBody: LogBody {
     static let type: UInt16 = 9
 
-    package let principal: Principal
+    package let user: UserID
     package let role: Role
     /// The planned end of access in seconds since 1970; `nil` for none.
     package let notAfter: UInt64?
 
-    package init(principal: Principal, role: Role, notAfter: UInt64?) {
-        self.principal = principal
+    package init(user: UserID, role: Role, notAfter: UInt64?) {
+        self.user = user
         self.role = role
         self.notAfter = notAfter
     }
 
     init(from decoder: inout ByteDecoder) throws(TresorError) {
-        principal = try Principal(from: &decoder)
+        user = try decoder.user()
         role = try Role(from: &decoder)
         notAfter = try decoder.notAfter()
     }
 
     func encode(into encoder: inout ByteEncoder) {
-        principal.encode(into: &encoder)
+        encoder.user(user)
         encoder.integer(role.rawValue)
         encoder.integer(notAfter ?? 0)
     }
 
     var type: UInt16 { Self.type }
     var name: String { "role" }
-    var change: LogRecord.Change { .roleChanged(principal.userID, role: role, notAfter: notAfter) }
-    var users: [UserID] { [principal.userID] }
+    var change: LogRecord.Change { .roleChanged(user, role: role, notAfter: notAfter) }
+    var users: [UserID] { [user] }
 
     func isPermitted(to author: Author, of entry: Entry, in state: LogState) -> Bool { author.isOwner }
 
     /// R28 to R32.
     func check(_ validator: EntryValidator, in state: LogState) throws(Violation) {
-        let user = principal.userID
         guard let member = state.members[user] else { return try validator.refuse(.r28) }
         try validator.require(.r29, user != state.founder)
         try validator.require(.r30, member.role != role || member.notAfter != notAfter)
@@ -48,7 +47,6 @@ package struct RoleBody: LogBody {
     }
 
     func apply(_ effect: EntryEffect, to state: inout LogState) {
-        let user = principal.userID
         state.members[user]?.role = role
         state.members[user]?.notAfter = notAfter
         state.changes[user, default: []].append(effect.record(.roleChanged(role), notAfter: notAfter))

@@ -149,7 +149,7 @@ extension RealAttackTests {
                 // While the volumes are on their way, another program with this home sees the removal.
                 let slow = SlowStore(truth: scene.store) {
                     do {
-                        try await anna.tresors.perform(.revoke([.user(house.user)]), on: tresor)
+                        try await anna.tresors.perform(.revoke([house.user]), on: tresor)
                         #expect(try await scene.fresh(house).records(in: tresor).sync().isGone)
                     } catch {
                         Issue.record(error)
@@ -171,7 +171,7 @@ private struct Owners {
 
     init() async throws {
         scene = try await Scene()
-        let owner = RoleBody(principal: .user(scene.bob.user), role: .owner, notAfter: nil)
+        let owner = RoleBody(user: scene.bob.user, role: .owner, notAfter: nil)
         try await scene.append(.role(owner), by: scene.anna)
         try await scene.settle()
         empty = try #require(scene.anna.client.home as? MemoryHome).copy()

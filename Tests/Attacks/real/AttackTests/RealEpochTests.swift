@@ -54,7 +54,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(nil, without: .reachableKeys, isLate: true) {
                 let scene = try await Scene()
                 try await lockOut(scene)
-                let removal = Act.revoke([.user(scene.bob.identity.user)])
+                let removal = Act.revoke([scene.bob.identity.user])
                 let owner = scene.fresh(scene.anna)
                 return await failure { try await owner.tresors.perform(removal, on: scene.tresor) } == .noAccess
             }
@@ -93,7 +93,7 @@ extension RealAttackTests {
                 let scene = try await Scene()
                 let (house, user) = (scene.house, scene.house.identity.user)
                 scene.store.keep()
-                try await scene.anna.tresors.perform(.revoke([.user(user)]), on: scene.tresor)
+                try await scene.anna.tresors.perform(.revoke([user]), on: scene.tresor)
                 let file = try await scene.anna.seal("later", in: scene.tresor)
                 // With everything the store was ever given, and a client that asks nobody.
                 let state = try await scene.state
@@ -112,7 +112,7 @@ extension RealAttackTests {
             await RealAttackTests.expectReal(nil, without: .departedWraps, isLate: true) {
                 let scene = try await Scene()
                 let user = scene.house.identity.user
-                try await scene.anna.tresors.perform(.revoke([.user(user)]), on: scene.tresor)
+                try await scene.anna.tresors.perform(.revoke([user]), on: scene.tresor)
                 return try await !scene.store.truth.wraps(of: user, in: scene.tresor, epoch: nil).isEmpty
             }
         }
@@ -259,7 +259,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let stranger = scene.mallory.identity.user
             await RealAttackTests.expectReal(.notFound, without: .knownPerson, against: [scene.anna]) {
-                try await scene.anna.tresors.perform(.revoke([.user(stranger)]), on: scene.tresor).effect.already == [
+                try await scene.anna.tresors.perform(.revoke([stranger]), on: scene.tresor).effect.already == [
                     stranger
                 ]
             }

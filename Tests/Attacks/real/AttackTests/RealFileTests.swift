@@ -39,7 +39,7 @@ extension RealAttackTests {
             let crowd = try (0..<20).map { try identity("person \($0)").chain }
             for chain in crowd { try scene.anna.client.people.pinBlocking(chain) }
             let sharing = Experiment()
-            let act = Act.share(with: crowd.map { .user($0) }, role: .reader, fromNow: false, notAfter: nil)
+            let act = Act.share(with: crowd, role: .reader, fromNow: false, notAfter: nil)
             _ = try await Experiment.$current.withValue(sharing) {
                 try await scene.anna.tresors.perform(act, on: scene.tresor)
             }
@@ -152,7 +152,7 @@ extension RealAttackTests {
             let scene = try await Scene()
             let (anna, bob, house) = (scene.anna, scene.bob, scene.house)
             let old = try await bob.seal("old", in: scene.tresor)
-            try await anna.tresors.perform(.revoke([.user(bob.identity.user)]), on: scene.tresor)
+            try await anna.tresors.perform(.revoke([bob.identity.user]), on: scene.tresor)
             try await scene.settle()
             let late = try scene.forge(by: bob, at: try await scene.state, keys: try await scene.keys(2))
             await RealAttackTests.expectReal(.noAccess, without: .fileRole, against: [house]) {
@@ -171,7 +171,7 @@ extension RealAttackTests {
         @Test func A208_aReturnMakesAnOldFileCurrent() async throws {
             let scene = try await Scene()
             let file = try await scene.bob.seal("old", in: scene.tresor)
-            try await scene.anna.tresors.perform(.revoke([.user(scene.bob.identity.user)]), on: scene.tresor)
+            try await scene.anna.tresors.perform(.revoke([scene.bob.identity.user]), on: scene.tresor)
             try await scene.anna.share(scene.tresor, with: [scene.bob], as: .writer)
             try await scene.settle()
             var current = Expectations.anyTresor

@@ -221,12 +221,12 @@ extension RealAttackTests {
             let scene = try await Scene()
             let both = [scene.bob.identity.user, scene.house.identity.user]
             let shown = try scene.anna.tresors.effectBlocking(
-                of: .revoke(both.map { .user($0) }), in: try await scene.state)
+                of: .revoke(both), in: try await scene.state)
             try await scene.house.tresors.perform(.leave, on: scene.tresor)
             try await scene.settle()
             await RealAttackTests.expectReal(.busy, without: .meaning, against: [scene.anna]) {
                 let done = try await scene.anna.tresors.perform(
-                    .revoke(both.map { .user($0) }), on: scene.tresor, expecting: shown
+                    .revoke(both), on: scene.tresor, expecting: shown
                 )
                 .effect
                 return done.dismissed == [scene.bob.identity.user]
@@ -238,9 +238,9 @@ extension RealAttackTests {
             let (anna, house) = (scene.anna, scene.house.identity)
             try await anna.share(scene.tresor, with: [scene.bob], as: .owner)
             let date = Act.share(
-                with: [.user(house.chain)], role: .reader, fromNow: false, notAfter: scene.world.clock.now + 50)
+                with: [house.chain], role: .reader, fromNow: false, notAfter: scene.world.clock.now + 50)
             let shown = try anna.tresors.effectBlocking(of: date, in: try await scene.state)
-            try await scene.bob.tresors.perform(.revoke([.user(house.user)]), on: scene.tresor)
+            try await scene.bob.tresors.perform(.revoke([house.user]), on: scene.tresor)
             try await scene.settle()
             await RealAttackTests.expectReal(.busy, without: .meaning, against: [anna]) {
                 try await anna.tresors.perform(date, on: scene.tresor, expecting: shown).effect.admitted == [house.user]

@@ -12,7 +12,7 @@ extension RealAttackTests {
     /// Cards, numbers, pins.
     @Suite struct People {
         private func share(_ scene: Scene, with chain: CardChain) async throws -> Bool {
-            let act = Act.share(with: [.user(chain)], role: .reader, fromNow: false, notAfter: nil)
+            let act = Act.share(with: [chain], role: .reader, fromNow: false, notAfter: nil)
             _ = try await scene.anna.tresors.perform(act, on: scene.tresor)
             return try await !scene.store.truth.wraps(of: chain.user, in: scene.tresor, epoch: 1).isEmpty
         }

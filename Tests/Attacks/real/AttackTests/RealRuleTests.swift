@@ -81,7 +81,7 @@ extension RealAttackTests {
             try await expectReal(withoutRule: .r15, .rename(RenameBody(Chronicle.anyName())), by: eve, after: log)
             let ghost = try identity("ghost")
             try await expectReal(withoutRule: .r15, Chronicle.grant([ghost.chain], .owner), by: eve, after: log)
-            try log.add(.remove(RemoveBody(principals: [.user(eve.user)], epoch: log.nextEpoch())), by: anna)
+            try log.add(.remove(RemoveBody(users: [eve.user], epoch: log.nextEpoch())), by: anna)
             try await expectReal(
                 withoutRule: .r13, .renew(RenewBody(eve.renewCard(time: 2).identity.chain.newest)), by: eve, after: log)
             // A person without a card in the log adds a member.
@@ -95,7 +95,7 @@ extension RealAttackTests {
 
         @Test func A64_aCoOwnerRemovesTheFounder() async throws {
             try await expectReal(
-                withoutRule: .r25, .remove(RemoveBody(principals: [.user(anna.user)], epoch: log.nextEpoch())), by: bob)
+                withoutRule: .r25, .remove(RemoveBody(users: [anna.user], epoch: log.nextEpoch())), by: bob)
         }
 
         @Test func A69_absurdActsAreTaken() async throws {
@@ -104,17 +104,17 @@ extension RealAttackTests {
             try await expectReal(withoutRule: .r18, Chronicle.grant([bob.chain], .reader), by: anna)
             try await expectReal(withoutRule: .r20, Chronicle.grant([eve.chain], .owner, fromNow: 2), by: anna)
             try await expectReal(
-                withoutRule: .r24, .remove(RemoveBody(principals: [.user(eve.user)], epoch: log.nextEpoch())), by: anna)
+                withoutRule: .r24, .remove(RemoveBody(users: [eve.user], epoch: log.nextEpoch())), by: anna)
             try await expectReal(
-                withoutRule: .r28, .role(RoleBody(principal: .user(eve.user), role: .reader, notAfter: nil)), by: anna)
+                withoutRule: .r28, .role(RoleBody(user: eve.user, role: .reader, notAfter: nil)), by: anna)
             try await expectReal(
-                withoutRule: .r29, .role(RoleBody(principal: .user(anna.user), role: .reader, notAfter: nil)), by: bob)
+                withoutRule: .r29, .role(RoleBody(user: anna.user, role: .reader, notAfter: nil)), by: bob)
             try await expectReal(
-                withoutRule: .r30, .role(RoleBody(principal: .user(bob.user), role: .owner, notAfter: nil)), by: anna)
+                withoutRule: .r30, .role(RoleBody(user: bob.user, role: .owner, notAfter: nil)), by: anna)
             var late = log
             try late.admit(eve, as: .writer, fromNow: true)
             try await expectReal(
-                withoutRule: .r31, .role(RoleBody(principal: .user(eve.user), role: .owner, notAfter: nil)), by: anna,
+                withoutRule: .r31, .role(RoleBody(user: eve.user, role: .owner, notAfter: nil)), by: anna,
                 after: late
             )
         }
@@ -124,13 +124,13 @@ extension RealAttackTests {
             try log.add(.leave, by: anna)
             try await expectReal(withoutRule: .r26, .leave, by: bob, after: log)
             try await expectReal(
-                withoutRule: .r32, .role(RoleBody(principal: .user(bob.user), role: .writer, notAfter: nil)), by: bob,
+                withoutRule: .r32, .role(RoleBody(user: bob.user, role: .writer, notAfter: nil)), by: bob,
                 after: log)
             // The founder alone may come back, and only as an owner for good.
             try await expectReal(withoutRule: .r21, Chronicle.grant([anna.chain], .reader), by: bob, after: log)
             try log.add(Chronicle.grant([eve.chain], .owner, notAfter: 9_000_000_000), by: bob)
             try await expectReal(
-                withoutRule: .r33, .remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: eve,
+                withoutRule: .r33, .remove(RemoveBody(users: [bob.user], epoch: log.nextEpoch())), by: eve,
                 after: log)
         }
 
@@ -168,7 +168,7 @@ extension RealAttackTests {
         @Test func A52_aGrantForgetsCardsThatTheLogKnows() async throws {
             var log = log
             try log.add(.renew(RenewBody(bob.renewCard(time: 5).identity.chain.newest)), by: bob)
-            try log.add(.remove(RemoveBody(principals: [.user(bob.user)], epoch: log.nextEpoch())), by: anna)
+            try log.add(.remove(RemoveBody(users: [bob.user], epoch: log.nextEpoch())), by: anna)
             try await expectReal(withoutRule: .r19, Chronicle.grant([bob.chain], .reader), by: anna, after: log)
         }
 
@@ -203,7 +203,7 @@ extension RealAttackTests {
                 let epoch = try Chronicle.epoch(number, links: 1)
                 try await expectReal(withoutRule: .r23, .epoch(EpochBody(epoch)), by: anna)
                 try await expectReal(
-                    withoutRule: .r23, .remove(RemoveBody(principals: [.user(bob.user)], epoch: epoch)), by: anna)
+                    withoutRule: .r23, .remove(RemoveBody(users: [bob.user], epoch: epoch)), by: anna)
             }
         }
 

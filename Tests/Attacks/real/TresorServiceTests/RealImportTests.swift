@@ -103,14 +103,14 @@
                 let carl = try Identity.make(handle: Name(typed: "carl"), time: stage.now.bench.clock.now)
                 try stage.owner.client.people.pinBlocking(carl.chain)
                 try await stage.owner.tresor(stage.tresor).perform(
-                    .share(with: [.user(carl.chain)], role: .reader, fromNow: false, notAfter: nil))
+                    .share(with: [carl.chain], role: .reader, fromNow: false, notAfter: nil))
                 let export = try await stage.owner.client.exchange.export(stage.tresor)
                 let writer = stage.now.again(stage.writer)
                 return await errorOf { _ = try await writer.client.exchange.take(export) } != nil
             }
             try await Self.expectReal(without: .importedWraps) {
                 let stage = try await ServiceRepairTests().stage(0)
-                try await stage.owner.tresor(stage.tresor).perform(.revoke([.user(stage.writer.user)]))
+                try await stage.owner.tresor(stage.tresor).perform(.revoke([stage.writer.user]))
                 let export = try await stage.owner.client.exchange.export(stage.tresor)
                 let owner = stage.after(stage.owner)
                 return await errorOf { _ = try await owner.client.exchange.take(export) } != nil
