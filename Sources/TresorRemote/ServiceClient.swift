@@ -70,7 +70,7 @@ package final class ServiceClient: Sendable {
         switch try await result(of: request) {
         case .success(let answer): return answer
         case .failure(let refusal):
-            guard refusal == .forbidden else { throw refusal.storeError }
+            guard refusal.status == .forbidden, refusal.error == .noAccess else { throw refusal.storeError }
             return nil
         }
     }
@@ -391,6 +391,7 @@ extension Refusal {
         case (.full, _): .store(.full)
         case (.tooManyRequests, _): .busy
         case (.unauthorized, _): .noAccess
+        case (.unavailable, _): .store(.other)
         case (_, .noAccess), (_, .waiting), (_, .unverified), (_, .unsupported): error
         default: .store(.other)
         }

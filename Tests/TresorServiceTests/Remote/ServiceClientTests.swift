@@ -92,7 +92,9 @@ import TresorTesting
     }
 
     @Test(arguments: [
-        (429, TresorError.busy, TresorError.busy), (503, .store(.other), .store(.other)),
+        (429, TresorError.busy, TresorError.busy), (429, .noAccess, .busy), (503, .store(.other), .store(.other)),
+        (503, .noAccess, .store(.other)), (503, .waiting, .store(.other)), (503, .unverified, .store(.other)),
+        (503, .unsupported, .store(.other)),
     ])
     func aBusyServiceIsAskedFourTimes(_ status: Int, _ said: TresorError, _ error: TresorError) async throws {
         let stage = try RemoteStage(fault: { $0 > 0 ? refused(status, said) : nil })
@@ -258,6 +260,25 @@ import TresorTesting
         let stage = try RemoteStage(fault: { $0 > 0 ? refused(401, .noAccess) : nil })
         #expect(await errorOf { _ = try await stage.publish() } == .noAccess)
         #expect(stage.transport.sent.count == 3)
+    }
+
+    /// A log that is not there, whatever era stands in the refusal. Any other refusal is an error.
+    @Test(
+        arguments: [
+            (403, TresorError.noAccess, nil), (403, .waiting, .waiting), (401, .noAccess, .noAccess),
+            (400, .noAccess, .noAccess),
+        ] as [(Int, TresorError, TresorError?)])
+    func aForbiddenLogHasNoEntries(_ status: Int, _ said: TresorError, _ error: TresorError?) async throws {
+        for era in [Era.first, try Era.first.next()] {
+            let stage = try RemoteStage(fault: { $0 > 0 ? refused(status, said, era: era) : nil })
+            let found = await errorOf {
+                let entries = try await stage.asAnna { (store) async throws(TresorError) in
+                    try await store.entries(of: TresorID(.zero), from: 0, limit: 1)
+                }
+                #expect(entries.isEmpty)
+            }
+            #expect(found == error)
+        }
     }
 
     @Test func aLockedIdentitySignsNothing() async throws {
