@@ -51,13 +51,14 @@ struct EncryptCommand: InputsCommand {
         guard record == nil || plan.steps.count == 1 else { throw CommandFailure.usage("--record names one INPUT") }
         let workplace = try await CommandContext.open(options)
         try workplace.invocation.refuseOwnFiles(plan)
-        try workplace.invocation.refuseSealing(plan.steps.compactMap(\.input), workplace.invocation.ownFiles)
+        let own = workplace.invocation.ownFiles
+        try workplace.invocation.refuseSealing(plan.steps.compactMap(\.input), own)
         try plan.refuseInputs()
         try refuseTerminal(plan)
         let session = try await workplace.unlock(to: "sign what is sealed in \(DisplayText.name(tresor.tresor))")
         let summary = try await workplace.tresors.find(tresor.tresor, for: session)
         try await prepare(summary, session, workplace)
-        try await EncryptRun(command: self, tresor: summary.tresor, session: session, workplace: workplace)
+        try await EncryptRun(command: self, tresor: summary.tresor, session: session, workplace: workplace, own: own)
             .seal(plan.steps)
         await workplace.tresors.tell(session)
     }

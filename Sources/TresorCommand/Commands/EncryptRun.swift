@@ -10,6 +10,8 @@ struct EncryptRun {
     let tresor: TresorID
     let session: Session
     let workplace: CommandContext
+    /// The files that are not sealed.
+    let own: OwnFiles
 
     /// More small INPUTs than this, or bytes in them, are not held at once.
     private static let batchCount = 256
@@ -54,6 +56,7 @@ struct EncryptRun {
     /// - Returns: the INPUT if it is small; `nil` when it was large and is done.
     private func begin(_ step: OutputPlan.Step, isOne: Bool) async throws -> Item? {
         let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
+        try workplace.invocation.refuseSealing(input, own)
         let output = try command.place.file(
             for: step, access: .everybody, input: input, alone: isOne ? nil : command.alone)
         let record = try command.recordName(input)

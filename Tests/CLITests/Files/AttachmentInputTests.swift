@@ -55,18 +55,21 @@ import Testing
         arguments: [
             ("homes/anna/identity", "belongs to the home or is the store"),
             ("homes/anna.password", "holds the password"),
-        ])
-    func exchangedForAnOwnFile(_ own: String, _ reason: String) throws {
+        ], [("put -t plan --later", Int32(64)), ("encrypt -t plan -C out", 1)])
+    func exchangedForAnOwnFile(_ own: (path: String, reason: String), _ command: (words: String, code: Int32)) throws {
         // A pipe is opened after all paths were looked at.
         let result = try shell(
             """
             mkfifo pipe
+            mkdir out
             echo words >f
-            { ln -f \(own) f; echo words; } >pipe &
-            tresor put -t plan --later pipe f
+            { ln -f \(own.path) f; echo words; } >pipe &
+            tresor \(command.words) pipe f
             """)
-        #expect(result.code == 64, "\(result.errorText)")
-        #expect(result.errorText.contains("\"f\" \(reason), and is not sealed"))
+        // `encrypt` has sealed the pipe.
+        #expect(result.code == command.code, "\(result.errorText)")
+        #expect(result.errorText.contains("\"f\" \(own.reason), and is not sealed"))
+        #expect(try shell("test -e out/f.tresor").code == 1)
     }
 
     @Test(
