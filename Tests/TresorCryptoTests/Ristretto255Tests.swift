@@ -43,6 +43,20 @@ import TresorCrypto
         #expect(throws: TresorError.altered) { try Ristretto255.multiplyGenerator(by: scalar) }
     }
 
+    /// The number below the order L of the group, L, the number above it, and two with bits that no scalar has.
+    @Test(
+        "A scalar is below the order of the group",
+        arguments: [
+            ("ecd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010", true),
+            ("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010", false),
+            ("eed3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010", false),
+            ("0100000000000000000000000000000000000000000000000000000000000080", false),
+            (String(repeating: "ff", count: 32), false), (String(repeating: "00", count: 31), false),
+        ])
+    func judgesScalars(text: String, isScalar: Bool) throws {
+        #expect(try Ristretto255.isScalar(secretBytes(bytes(text))) == isScalar)
+    }
+
     @Test("Two drawn scalars are two keys")
     func draws() throws {
         let one = try Ristretto255.multiplyGenerator(by: Ristretto255.randomScalar())

@@ -18,6 +18,24 @@ package enum Ristretto255 {
         return scalar
     }
 
+    /// Whether bytes are a scalar: 32 bytes, little-endian, below the order of the group.
+    ///
+    /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
+    package static func isScalar(_ bytes: borrowing SecretBytes) throws(TresorError) -> Bool {
+        guard bytes.count == byteCount else { return false }
+        let reduced = try SecretBytes(count: byteCount)
+        let wide = try SecretBytes(count: 2 * byteCount) { (output) throws(TresorError) in
+            bytes.copy(into: &output, at: 0)
+        }
+        try unsafe reduced.withMutablePointer { (reduced) throws(TresorError) in
+            try unsafe wide.withMutablePointer { (wide) throws(TresorError) in
+                unsafe crypto_core_ristretto255_scalar_reduce(reduced, wide)
+            }
+        }
+        wipeDeadStack()
+        return reduced.matches(bytes)
+    }
+
     /// Multiplies the generator by a scalar: the canonical encoding of the product.
     ///
     /// - Parameter scalar: 32 bytes, little-endian, below the order of the group.

@@ -90,6 +90,7 @@
                 guard bytes[index] == preamble[index] else { throw .altered }
             }
             let scalar = try SecretBytes(copying: bytes.extracting(last: Ristretto255.byteCount))
+            guard try Ristretto255.isScalar(scalar) else { throw .altered }
             return try Ristretto255.multiplyGenerator(by: scalar)
         }
 
