@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    import Copenssl
     import NIOCore
     import NIOEmbedded
     import TestSupport
@@ -13,73 +12,8 @@
 
     /// Clients that misuse TLS, before its handler alone and before the service.
     @Suite struct HostileTLSTests {
-        /// The handler of TLS with a client that has shaken hands with it.
-        private struct Pair {
-            let channel = EmbeddedChannel()
-            let client: TLSClient
-            let handler: TLSHandler
-            let note = EventNote()
-
-            init(_ certificates: Certificates) throws {
-                client = try TLSClient()
-                handler = try certificates.makeHandler()
-                try channel.pipeline.syncOperations.addHandlers([handler, note])
-                for _ in 0..<2 {
-                    _ = client.engine.shakeHands()
-                    try send(client.engine.takeOutgoing())
-                    client.take(try sent())
-                }
-                try #require(client.engine.isShaken && handler.engine.isShaken)
-            }
-
-            /// Gives the handler bytes.
-            func send(_ bytes: [UInt8]) throws { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
-
-            /// The bytes that the handler sent.
-            func sent() throws -> [UInt8] {
-                var bytes: [UInt8] = []
-                while let part = try channel.readOutbound(as: ByteBuffer.self) { bytes += part.readableBytesView }
-                return bytes
-            }
-
-            /// The bytes that the handler decrypted.
-            func decrypted() throws -> [UInt8] {
-                var bytes: [UInt8] = []
-                while let part = try channel.readInbound(as: ByteBuffer.self) { bytes += part.readableBytesView }
-                return bytes
-            }
-
-            /// The memory that OpenSSL holds to carry bytes to and from the handler.
-            func room() -> Int {
-                [SSL_get_rbio(handler.engine.connection), SSL_get_wbio(handler.engine.connection)].map { pipe in
-                    var memory: UnsafeMutablePointer<BUF_MEM>?
-                    _ = withUnsafeMutablePointer(to: &memory) { BIO_ctrl(pipe, BIO_C_GET_BUF_MEM_PTR, 0, $0) }
-                    return memory.map { Int($0.pointee.max) } ?? 0
-                }.reduce(0, +)
-            }
-        }
-
-        /// Notes how a connection ends.
-        private final class EventNote: ChannelInboundHandler {
-            typealias InboundIn = ByteBuffer
-            private(set) var inputEndCount = 0
-            private(set) var isGone = false
-
-            func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-                if let event = event as? ChannelEvent, event == .inputClosed { inputEndCount += 1 }
-            }
-
-            func channelInactive(context: ChannelHandlerContext) { isGone = true }
-        }
-
-        private func pair(_ body: (Pair) throws -> Void) async throws {
-            let files = try await CertificateFiles.make("localhost")
-            defer { files.remove() }
-            try body(try Pair(files.certificates))
-        }
-
         @Test func A126_bytesBehindTheFarewellFillNoMemory() async throws {
-            try await pair { pair in
+            try await TLSPair.run { pair in
                 let junk = [UInt8](repeating: 0, count: 64 << 10)
                 try pair.send(pair.client.record(of: [1, 2, 3]) + pair.client.farewell() + junk)
                 for _ in 0..<16 { try pair.send(junk) }
@@ -95,7 +29,7 @@
         }
 
         @Test func A126_aFloodOfNewKeysEndsTheConnection() async throws {
-            try await pair { pair in
+            try await TLSPair.run { pair in
                 for number: UInt8 in 1...32 {
                     try pair.send(pair.client.newKeys() + pair.client.record(of: [number]))
                     #expect(try pair.decrypted() == [number])
@@ -111,7 +45,7 @@
         }
 
         @Test func largeBodiesLeaveNoLargeMemoryBehind() async throws {
-            try await pair { pair in
+            try await TLSPair.run { pair in
                 let records = (0..<64).flatMap { _ in pair.client.record(of: [UInt8](repeating: 7, count: 16 << 10)) }
                 try pair.send(records)
                 #expect(try pair.decrypted().count == 1 << 20)

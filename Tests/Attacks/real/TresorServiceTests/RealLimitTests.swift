@@ -166,6 +166,24 @@
             }
         }
 
+        @Test func A126_withoutTheChecksAClientFloodsTLS() async throws {
+            try await Self.expectReal(without: .endedInput) {
+                try await TLSPair.run { pair in
+                    let junk = [UInt8](repeating: 0, count: 64 << 10)
+                    try pair.send(pair.client.record(of: [1, 2, 3]) + pair.client.farewell())
+                    for _ in 0..<16 { try pair.send(junk) }
+                    return pair.handler.engine.unreadCount >= 1 << 20
+                }
+            }
+            try await Self.expectReal(without: .keyUpdates) {
+                try await TLSPair.run { pair in
+                    for _ in 0..<100 { try pair.send(pair.client.newKeys()) }
+                    pair.channel.embeddedEventLoop.run()
+                    return try !pair.note.isGone && pair.sent().count > 64 * pair.client.newKeys().count
+                }
+            }
+        }
+
         @Test func A243_withoutTheCheckBadRequestsBarEverybodyThere() async throws {
             try await Self.expectReal(without: .heardIfBarred) {
                 let bench = try await Bench()
