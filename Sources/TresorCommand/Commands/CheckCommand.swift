@@ -16,11 +16,11 @@ struct CheckCommand: InputsCommand {
                 tresor check --repair [-t T]
                 """,
             discussion: """
-                Names the store and the home. Prints one finding per line: ok, warn or bad. --head compares a head \
-                that somebody read to you. --deep opens the identity, the keys and the files, and compares the records \
-                with the store. --repair restores your card in the store, and the entries, keys and records that the \
-                store has lost: those of T, or of every tresor. It deletes there what an interrupted change of \
-                password, kit, devices or keys has left.
+                Names the store and the home. Prints one finding per line: ok, warn or bad. With -t it also names who \
+                approved a member. --head compares a head that somebody read to you. --deep opens the identity, the \
+                keys and the files, and compares the records with the store. --repair restores your card in the store, \
+                and the entries, keys and records that the store has lost: those of T, or of every tresor. It deletes \
+                there what an interrupted change of password, kit, devices or keys has left.
                 """,
             classes: [.store], further: [.wrongPassword, .noAccess, .busy],
             examples: ["tresor check", "tresor check --deep plan.tresor"])
@@ -68,6 +68,7 @@ struct CheckCommand: InputsCommand {
         let client = session?.client ?? workplace.client
         report.session = session ?? workplace.session
         for finding in try await client.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
+        for id in ids { try await addApprovals(of: id, workplace, &report) }
         if let session {
             for finding in try await session.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
             for id in try ids.isEmpty ? client.logs.knownBlocking() : ids {
@@ -125,6 +126,22 @@ struct CheckCommand: InputsCommand {
             let count = found.unsent.count == 1 ? "1 record has" : "\(found.unsent.count) records have"
             let text = "\(count) changes that are not sent yet: \(HintCompletion.command("sync"))"
             try report.add("warn", subject, text, nil)
+        }
+    }
+
+    /// The approver of each member who waited, as `members` shows them. That is no flaw.
+    private func addApprovals(
+        of id: TresorID, _ workplace: CommandContext, _ report: inout FindingReport
+    ) async throws {
+        // A log that cannot be verified is a finding already.
+        guard let state = try? await workplace.client.logs.state(of: id), !state.approvers.isEmpty else { return }
+        func name(_ user: UserID) -> String {
+            workplace.output.isJSON ? user.description : workplace.tresors.handle(of: user, in: state)
+        }
+        for (user, member) in state.members.sorted(by: { ($0.value.since, $0.key) < ($1.value.since, $1.key) }) {
+            guard let approver = member.approvedBy else { continue }
+            let text = "approved by \(name(approver)) on \(Timestamp(seconds: member.sinceTime).date)"
+            try report.add("ok", "member \(name(user)) of \(report.shown(id))", text, nil)
         }
     }
 

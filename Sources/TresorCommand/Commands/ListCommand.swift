@@ -17,7 +17,8 @@ struct ListCommand: SurfaceCommand {
                 STATE is ok, rekey pending, waiting (for approval), approver, left, unverified (its owner), not read, \
                 made with your old keys, elsewhere (in another store), forked, or another error. Tresors of owners you \
                 have not verified are listed below the others, by id; --all reads them, and --hide hides one. \
-                VERIFIED is known where another device of yours verified the owner.
+                VERIFIED is known where another device of yours verified the owner. PEOPLE counts the members, and \
+                names the first of those who wait.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }
@@ -120,6 +121,8 @@ struct ListCommand: SurfaceCommand {
     private struct Row {
         /// JSON names this state `rotate_first`.
         private static let rekeyPending = "rekey pending"
+        /// The characters that the names of those who wait may take.
+        private static let widthOfNames = 32
 
         let name: String
         let isApart: Bool
@@ -161,8 +164,7 @@ struct ListCommand: SurfaceCommand {
             owner = workplace.tresors.handle(of: known.founder, in: known)
             how = (try? OccasionWords.pin(of: known.founder, workplace.client))?.occasion
             if let how { object["how"] = .string(OccasionWords.word(how)) }
-            people =
-                "\(known.members.count)" + (known.waiting.isEmpty ? "" : " + \(known.waiting.count) waiting")
+            people = "\(known.members.count)\(Self.waiting(in: known, workplace))"
             key = String(known.epoch)
             object["owner"] = .text(known.chain(of: known.founder)?.handle.bytes ?? [])
             object["owner_id"] = .string(known.founder.description)
@@ -179,7 +181,22 @@ struct ListCommand: SurfaceCommand {
             } else {
                 state = known.approvers.contains(me) ? "approver" : "left"
             }
-            if !known.waiting.isEmpty { object["waiting"] = .unsigned(UInt64(known.waiting.count)) }
+            if !known.waiting.isEmpty { object["waiting"] = .array(MembersCommand.waiting(in: known)) }
+        }
+
+        /// ` + 3 waiting: anna, ben and 1 more`: as many names as a narrow column takes.
+        private static func waiting(in state: LogState, _ workplace: CommandContext) -> String {
+            guard !state.waiting.isEmpty else { return "" }
+            var names = ""
+            var more = state.waiting.count
+            for (user, _) in state.waitingInOrder.prefix(3) {
+                let name = workplace.tresors.handle(of: user, in: state)
+                let longer = names.isEmpty ? name : "\(names), \(name)"
+                guard longer.count <= widthOfNames else { break }
+                (names, more) = (longer, more - 1)
+            }
+            let people = " + \(state.waiting.count) waiting"
+            return names.isEmpty ? people : "\(people): \(names)\(more == 0 ? "" : " and \(more) more")"
         }
     }
 }

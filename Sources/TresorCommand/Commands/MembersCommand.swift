@@ -66,7 +66,7 @@ struct MembersCommand: SurfaceCommand {
             ]
             if let kind { object["kind"] = .text(kind.bytes) }
             if at == nil {
-                if !state.waiting.isEmpty { object["waiting"] = .array(waiting(in: state)) }
+                if !state.waiting.isEmpty { object["waiting"] = .array(Self.waiting(in: state)) }
                 if !state.approvers.isEmpty {
                     object["approvers"] = .array(state.approvers.map { .string($0.description) })
                 }
@@ -89,7 +89,7 @@ struct MembersCommand: SurfaceCommand {
         guard !state.waiting.isEmpty else { return }
         try workplace.output.line("waiting:")
         var table = Table("NAME", "ROLE", "SINCE", "ADDED BY")
-        for (user, person) in state.waiting.sorted(by: { ($0.value.since, $0.key) < ($1.value.since, $1.key) }) {
+        for (user, person) in state.waitingInOrder {
             table.add(
                 workplace.tresors.handle(of: user, in: state), person.role.description,
                 Timestamp(seconds: person.sinceTime).date, names([person.admittedBy]))
@@ -97,7 +97,8 @@ struct MembersCommand: SurfaceCommand {
         try workplace.output.table(table)
     }
 
-    private func waiting(in state: LogState) -> [JSON] {
+    /// The people who wait, as JSON has them.
+    static func waiting(in state: LogState) -> [JSON] {
         state.waiting.sorted { $0.key < $1.key }.map { user, person in
             var object: JSONObject = [
                 "handle": .text(state.chain(of: user)?.handle.bytes ?? []), "user": .string(user.description),

@@ -29,6 +29,11 @@ extension LogState {
         waiting.filter { self.grant(of: $0.value) == grant }.keys.sorted()
     }
 
+    /// The people who wait, in the order of their grants.
+    package var waitingInOrder: [(user: UserID, person: Member)] {
+        waiting.sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }.map { (user: $0.key, person: $0.value) }
+    }
+
     /// The hash of the grant by which a person waits.
     package func grant(of waiting: Member) -> Hash256? {
         Int(exactly: waiting.since).flatMap { hashes.indices.contains($0) ? hashes[$0] : nil }
