@@ -26,7 +26,9 @@
         private let incoming: OpaquePointer
         private let outgoing: OpaquePointer
         /// The reads after the handshake that gave the peer an answer. Only a new key of the peer gets one.
-        private var answerCount = 0
+        private var answerByteCount = 0
+        /// The size in bytes of the record with new keys (RFC 8446 §4.6.3).
+        private static let newKeysByteCount = 27
 
         /// Makes a connection with the settings of an `SSL_CTX *`. It sends nothing yet.
         ///
@@ -103,14 +105,14 @@
 
         /// Decrypts into memory.
         ///
-        /// A peer may ask for new keys at any time, and OpenSSL answers each time. More than 32 reads with such answers
-        /// fail: nobody sends as much as needs so many keys, and a peer that does not read would fill the memory.
+        /// A peer may ask for new keys at any time, and OpenSSL answers each time. After more than 32 answers it fails:
+        /// nobody sends as much as needs so many keys, and a peer that does not read would fill the memory.
         package func read(into memory: UnsafeMutableRawBufferPointer) -> Progress {
             ERR_clear_error()
             let before = outgoingCount
             let result = progress(SSL_read(connection, memory.baseAddress, Int32(min(memory.count, 16 << 10))))
-            if outgoingCount > before { answerCount += 1 }
-            return answerCount > 32 ? .failed : result
+            answerByteCount += max(0, outgoingCount - before)
+            return answerByteCount > 32 * Self.newKeysByteCount ? .failed : result
         }
 
         /// Tells the peer that nothing more comes.

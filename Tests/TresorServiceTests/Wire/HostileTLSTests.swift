@@ -44,6 +44,14 @@
             }
         }
 
+        @Test func A126_aFloodOfNewKeysInOnePieceEndsTheConnection() async throws {
+            try await TLSPair.run { pair in
+                try pair.send((0..<600).flatMap { _ in pair.client.newKeys() })
+                pair.channel.embeddedEventLoop.run()
+                #expect(pair.note.isGone)
+            }
+        }
+
         @Test func largeBodiesLeaveNoLargeMemoryBehind() async throws {
             try await TLSPair.run { pair in
                 let records = (0..<64).flatMap { _ in pair.client.record(of: [UInt8](repeating: 7, count: 16 << 10)) }
