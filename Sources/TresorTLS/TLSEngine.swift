@@ -25,7 +25,7 @@
         package let connection: OpaquePointer
         private let incoming: OpaquePointer
         private let outgoing: OpaquePointer
-        /// The reads after the handshake that gave the peer an answer. Only a new key of the peer gets one.
+        /// The bytes of answers after the handshake. Only a new key of the peer gets one.
         private var answerByteCount = 0
         /// The size in bytes of the record with new keys (RFC 8446 §4.6.3).
         private static let newKeysByteCount = 27
