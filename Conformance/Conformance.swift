@@ -30,6 +30,7 @@ enum Conformance {
         case .keptWraps: return try KeptWraps(bytes).bytes
         case .export: return try TresorExport(bytes).bytes
         case .knownServices: return try KnownServices(bytes).bytes
+        case .knownLogins: return try KnownLogins(bytes).bytes
         case .notedStores: return try NotedStores(bytes).bytes
         case .server: return try Server(bytes).bytes
         case .session: return try SessionStatement(bytes).bytes

@@ -59,6 +59,7 @@ public struct DomainLabel: Hashable, Sendable {
 
     package static let slotSeal = DomainLabel("tresor/v1/slot-seal")
     package static let slotDevice = DomainLabel("tresor/v1/slot-device")
+    package static let slotLogin = DomainLabel("tresor/v1/slot-login")
     package static let kitSlot = DomainLabel("tresor/v1/kit-slot")
     package static let kitLocator = DomainLabel("tresor/v1/kit-locator")
 
@@ -101,6 +102,8 @@ public struct DomainLabel: Hashable, Sendable {
     package static let deviceSign = DomainLabel("tresor/v1/device-sign")
     package static let requestBody = DomainLabel("tresor/v1/request-body")
     package static let requestSignature = DomainLabel("tresor/v1/request-signature")
+    package static let loginRecord = DomainLabel("tresor/v1/login-record")
+    package static let loginCopy = DomainLabel("tresor/v1/login-copy")
     package static let loginSignature = DomainLabel("tresor/v1/login-signature")
     package static let invitation = DomainLabel("tresor/v1/invitation")
 
@@ -112,7 +115,8 @@ public struct DomainLabel: Hashable, Sendable {
         (identityTag, .derive), (previousSeal, .seal), (homeKey, .derive), (namesSeal, .seal), (marksSeal, .seal),
         (outboxSeal, .seal),
         (homeCache, .derive), (stateTag, .derive),
-        (slotSeal, .seal), (slotDevice, .derive), (kitSlot, .derive), (kitLocator, .derive),
+        (slotSeal, .seal), (slotDevice, .derive), (slotLogin, .derive), (kitSlot, .derive),
+        (kitLocator, .derive),
         (deviceCode, .hash), (deviceLocator, .derive), (deviceTag, .derive), (deviceWrap, .wrap),
         (deviceAnswer, .derive), (deviceNumber, .derive), (deviceReceipt, .derive),
         (tresorID, .hash), (entryHash, .hash), (entrySignature, .sign), (nameSeal, .seal), (commitTK, .hash),
@@ -122,7 +126,7 @@ public struct DomainLabel: Hashable, Sendable {
         (fileSeal, .seal), (fileSignature, .sign), (contentHash, .hash), (contentPart, .hash),
         (blobHash, .hash), (volumeKey, .derive), (volumeSeal, .seal),
         (serverID, .hash), (audience, .hash), (sessionSignature, .sign), (sessionHash, .hash),
-        (deviceSign, .derive), (requestBody, .hash), (requestSignature, .sign), (loginSignature, .sign),
-        (invitation, .hash),
+        (deviceSign, .derive), (requestBody, .hash), (requestSignature, .sign), (loginRecord, .hash),
+        (loginCopy, .hash), (loginSignature, .sign), (invitation, .hash),
     ]
 }

@@ -80,7 +80,7 @@ extension IdentityFile {
         guard slots.count == 1, let slot = slots.first else { return false }
         switch slot.kind {
         case .kit, .password: return true
-        case .device: return false
+        case .device, .login: return false
         }
     }
 
@@ -94,7 +94,7 @@ extension IdentityFile {
             switch slot.kind {
             case .kit: chosen = slot
             case .password: chosen = chosen ?? slot
-            case .device: break
+            case .device, .login: break
             }
         }
         guard let chosen else { throw .wrongPassword }

@@ -264,7 +264,7 @@ package enum Magic: String, CaseIterable, Sendable {
     case server = "tresorN1"
     case session = "tresorT1"
     case loginStatement = "tresorQ1"
-    case account = "tresorU1"
+    case knownLogins = "tresorU1"
     case refusal = "tresorX1"
     case serverKey = "tresorZ1"
 

@@ -39,7 +39,7 @@ package struct IdentityFile: Sendable {
         try Self.check(slots)
     }
 
-    /// Checks that ids differ, with at most one password and one kit.
+    /// Checks that ids differ, with at most one password and one kit. The slot of a log-in is the only one of its file.
     private static func check(_ slots: [Slot]) throws(TresorError) {
         var passwords = 0
         var kits = 0
@@ -48,6 +48,7 @@ package struct IdentityFile: Sendable {
             case .password: passwords += 1
             case .kit: kits += 1
             case .device: break
+            case .login: guard slots.count == 1 else { throw .altered }
             }
         }
         guard Set(slots.map(\.id)).count == slots.count, passwords <= 1, kits <= 1

@@ -10,6 +10,8 @@ package enum SlotUse: SealingUse {}
 package enum PreviousUse: SealingUse {}
 /// The use of the key that seals objects of the home for this identity alone.
 package enum HomeUse: SealingUse {}
+/// The use of the key that a log-in by password yields.
+package enum LoginUse: KeyUse {}
 /// The use of the key of the tag of the identity file.
 package enum TagUse: KeyUse {}
 /// The use of the key of the tags of snapshots.
@@ -26,12 +28,15 @@ package struct Slot: Hashable, Sendable {
         case kit(locator: Hash256)
         /// A trusted device, until a time in seconds since 1970 (SPEC §8.3).
         case device(name: Name, until: UInt64)
+        /// A log-in by password at a service, by the statement of a revision (SPEC §20.5).
+        case login(server: Hash256, revision: UInt64)
 
         fileprivate var code: UInt8 {
             switch self {
             case .password: 1
             case .kit: 2
             case .device: 3
+            case .login: 4
             }
         }
     }
@@ -63,6 +68,9 @@ package struct Slot: Hashable, Sendable {
         case .device(let name, let until):
             encoder.vector16(name.bytes)
             encoder.integer(until)
+        case .login(let server, let revision):
+            encoder.digest(server)
+            encoder.integer(revision)
         }
         return encoder.bytes
     }
@@ -116,6 +124,11 @@ package struct Slot: Hashable, Sendable {
         case 3:
             let name = try Name(try decoder.vector16(0...Name.maximumByteCount))
             kind = .device(name: name, until: try decoder.time())
+        case 4:
+            let server = try decoder.digest()
+            let revision = try decoder.integer(UInt64.self)
+            guard revision > 0 else { throw .altered }
+            kind = .login(server: server, revision: revision)
         default: throw .unsupported
         }
         sealed = try decoder.raw(Self.sealedByteCount)

@@ -108,6 +108,42 @@ extension RecoveryKit {
     }
 }
 
+/// The login copy (SPEC §20.5).
+extension IdentityFile {
+    /// The service and the revision of a login copy, which has this slot alone; `nil` for another file.
+    package var login: (server: Hash256, revision: UInt64)? {
+        guard case .login(let server, let revision)? = slots.first?.kind else { return nil }
+        return (server, revision)
+    }
+
+    /// Makes the login copy: an identity file whose only slot opens with the export key of a log-in.
+    ///
+    /// - Parameter exportKey: 64 bytes.
+    package func loginCopy(
+        of identity: Identity, exportKey: borrowing SecretBytes, server: Hash256, revision: UInt64, time: UInt64
+    ) throws(TresorError) -> IdentityFile {
+        let slot = try identity.seal(
+            under: try Self.loginKey(exportKey, server), id: try DeviceID.random(),
+            kind: .login(server: server, revision: revision), since: time)
+        return try copy(for: slot, identity: identity)
+    }
+
+    /// Opens a login copy with the export key of a log-in.
+    ///
+    /// - Throws: ``TresorError/altered``: who has the export key knows the password.
+    package func open(withExportKey exportKey: borrowing SecretBytes) throws(TresorError) -> Identity {
+        guard let login, let slot = slots.first else { throw .altered }
+        return try openSlot(slot, with: try Self.loginKey(exportKey, login.server))
+    }
+
+    private static func loginKey(
+        _ exportKey: borrowing SecretBytes, _ server: Hash256
+    ) throws(TresorError) -> SecretKey<SlotUse> {
+        let key = try SecretKey<LoginUse>(SecretBytes(copying: exportKey.span.extracting(first: Hash256.byteCount)))
+        return try key.derive(.slotLogin, context: server.bytes.span)
+    }
+}
+
 /// Trusted devices (SPEC §8.3).
 extension IdentityFile {
     /// The trusted devices, in the order of the file.

@@ -129,8 +129,14 @@ package struct AccountRequest: ServiceRequest, EmptyMessage {
 /// An account with its sizes and limits.
 package struct AccountAnswer: ServiceMessage {
     package let state: AccountState
-    /// The revision of the newest ``LoginStatement``; 0 for none.
-    package let revision: UInt64
+    /// The newest statement about their log-in; `nil` for none.
+    package let statement: LoginStatement?
+    /// Whether the service has the record of that statement: it drops it when the person makes new keys.
+    package let hasRecord: Bool
+    /// The log-ins under the handle, since that statement, that nobody ended with the password.
+    package let failures: UInt64
+    /// The time of the last of them, in seconds since 1970; 0 for none.
+    package let failed: UInt64
     /// The number of tresors that the person founded, and the bytes of their logs and wraps.
     package let tresors: UInt64
     package let bytes: UInt64
@@ -140,11 +146,15 @@ package struct AccountAnswer: ServiceMessage {
     package let maximumEntries: UInt64
 
     package init(
-        state: AccountState, revision: UInt64, tresors: UInt64, bytes: UInt64, maximumTresors: UInt64,
+        state: AccountState, statement: LoginStatement?, hasRecord: Bool, failures: UInt64, failed: UInt64,
+        tresors: UInt64, bytes: UInt64, maximumTresors: UInt64,
         maximumBytes: UInt64, maximumEntries: UInt64
     ) {
         self.state = state
-        self.revision = revision
+        self.statement = statement
+        self.hasRecord = hasRecord
+        self.failures = failures
+        self.failed = failed
         self.tresors = tresors
         self.bytes = bytes
         self.maximumTresors = maximumTresors
@@ -154,14 +164,21 @@ package struct AccountAnswer: ServiceMessage {
 
     package func encode(to encoder: inout ByteEncoder) {
         encoder.integer(state.rawValue)
-        for number in [revision, tresors, bytes, maximumTresors, maximumBytes, maximumEntries] {
+        encoder.vector8(statement?.bytes ?? [])
+        encoder.flag(hasRecord)
+        for number in [failures, failed, tresors, bytes, maximumTresors, maximumBytes, maximumEntries] {
             encoder.integer(number)
         }
     }
 
     package init(from decoder: inout ByteDecoder) throws(TresorError) {
         state = try AccountState(from: &decoder)
-        revision = try decoder.integer()
+        let statement = try decoder.emptyOr(LoginStatement.byteCount)
+        self.statement = statement.isEmpty ? nil : try LoginStatement(statement)
+        hasRecord = try decoder.flag()
+        failures = try decoder.integer()
+        failed = try decoder.time()
+        guard !hasRecord || self.statement?.hasPassword == true else { throw .altered }
         tresors = try decoder.integer()
         bytes = try decoder.integer()
         maximumTresors = try decoder.integer()

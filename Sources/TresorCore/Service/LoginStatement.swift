@@ -22,6 +22,19 @@ package struct LoginStatement: ServiceMessage {
     package let signature: [UInt8]
     private let signed: [UInt8]
 
+    /// The hash of a record; zero for none.
+    package static func hash(ofRecord record: [UInt8]) throws(TresorError) -> Hash256 {
+        record.isEmpty ? .zero : try BLAKE2b.hash(.loginRecord, record)
+    }
+
+    /// The hash of a login copy; zero for none.
+    package static func hash(ofCopy copy: [UInt8]) throws(TresorError) -> Hash256 {
+        copy.isEmpty ? .zero : try BLAKE2b.hash(.loginCopy, copy)
+    }
+
+    /// Whether it is about a log-in by password.
+    package var hasPassword: Bool { record != .zero }
+
     /// Signs a statement with the newest generation.
     package init(
         by identity: Identity, server: Hash256, revision: UInt64, record: Hash256, copy: Hash256, time: UInt64

@@ -2,8 +2,10 @@
 
 /// The operations of the service (SPEC §18.4). The raw value stands in the target of a request: `/v1/` and the name.
 package enum ServiceOperation: String, CaseIterable, Sendable {
-    case server, card, cards, users, entries, append, wraps, tresors, news, blob, blobs, register, finish, account
+    case server, card, cards, users, entries, append, wraps, tresors, news, blob, blobs, register, finish, account,
+        login
     case inbox, admit, invite
+    case finishLogin = "finish-login"
     case putCard = "put-card"
     case putWraps = "put-wraps"
     case putBlob = "put-blob"
@@ -36,7 +38,7 @@ package enum ServiceOperation: String, CaseIterable, Sendable {
     /// The speaker whom the operation demands.
     package var speaker: Speaker {
         switch self {
-        case .server, .kitCopy, .putOffer: .anyone
+        case .server, .kitCopy, .putOffer, .login, .finishLogin: .anyone
         case .register, .finish, .account: .applicant
         case .serverShare, .deleteServerShares: .device
         case .inbox, .admit, .invite: .operator
@@ -53,7 +55,7 @@ package enum ServiceOperation: String, CaseIterable, Sendable {
             .register, .finish, .endSessions, .admit, .invite, .deleteTresor, .deleteAccount:
             true
         case .server, .card, .cards, .users, .entries, .wraps, .tresors, .serverShare, .kitCopy, .news, .blob, .blobs,
-            .account, .inbox, .putOffer:
+            .account, .inbox, .putOffer, .login, .finishLogin:
             false
         }
     }

@@ -21,6 +21,8 @@ public struct HomeObject: Hashable, Sendable {
         case notedStores
         /// The services that this home has met, by their addresses (SPEC §8.5).
         case knownServices
+        /// The log-ins by password that this home knows of (SPEC §20.5).
+        case knownLogins
         /// One part of the local copy of a verified log (SPEC §9.8): a cache, bound to its head.
         case log(TresorID, part: UInt64 = 0)
         /// The snapshot of a verified log, tagged (SPEC §9.10): a cache, bound to its head and this identity.
@@ -62,6 +64,7 @@ public struct HomeObject: Hashable, Sendable {
         case .heads: "heads"
         case .notedStores: "stores"
         case .knownServices: "services"
+        case .knownLogins: "logins"
         case .wraps: "wraps"
         case .deviceShare: "device-share"
         case .cleanupJournal: "cleanup"
@@ -111,6 +114,7 @@ extension HomeObject {
     package static let heads = HomeObject(.heads)
     package static let notedStores = HomeObject(.notedStores)
     package static let knownServices = HomeObject(.knownServices)
+    package static let knownLogins = HomeObject(.knownLogins)
     package static let wraps = HomeObject(.wraps)
     package static let deviceShare = HomeObject(.deviceShare)
     package static let cleanupJournal = HomeObject(.cleanupJournal)

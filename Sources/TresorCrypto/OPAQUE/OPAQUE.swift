@@ -92,7 +92,7 @@ package enum OPAQUE {
     }
 
     /// The bytes with their length as a big-endian `u16` before them.
-    static func prefixed(_ bytes: [UInt8]) -> [UInt8] {
+    package static func prefixed(_ bytes: [UInt8]) -> [UInt8] {
         bigEndianBytes(UInt16(truncatingIfNeeded: bytes.count)) + bytes
     }
 }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TresorCrypto
+
+/// The log-ins by password that a home knows of (SPEC §20.5): the newest statement at each service, and the answers in a
+/// row that the password did not open.
+package struct KnownLogins: Hashable, Sendable {
+    /// The log-in at one service.
+    package struct Login: Hashable, Sendable {
+        /// The newest statement that this home has seen; `nil` for none.
+        package var statement: LoginStatement?
+        /// The answers in a row that did not open with the password.
+        package var failures: UInt8 = 0
+        /// The time of the last of them, in seconds since 1970; 0 for none.
+        package var failed: UInt64 = 0
+
+        package init() {}
+    }
+
+    /// The failures in a row after which a client sends nothing for a while.
+    package static let mostFailures: UInt8 = 3
+    /// The time for which it sends nothing, in seconds: 15 minutes.
+    package static let pause: UInt64 = 900
+
+    private var logins: [Hash256: Login] = [:]
+
+    package init() {}
+
+    /// Decodes the known log-ins; the ids of the services must rise strictly.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
+    package init(_ bytes: [UInt8]) throws(TresorError) {
+        var decoder = ByteDecoder(bytes)
+        try decoder.preamble(.knownLogins)
+        var servers: [Hash256] = []
+        while decoder.remaining > 0 {
+            let server = try decoder.digest()
+            servers.append(server)
+            var login = Login()
+            let statement = try decoder.emptyOr(LoginStatement.byteCount)
+            login.statement = statement.isEmpty ? nil : try LoginStatement(statement)
+            guard login.statement?.server ?? server == server else { throw .altered }
+            login.failures = try decoder.integer()
+            login.failed = try decoder.time()
+            logins[server] = login
+        }
+        try ByteDecoder.checkRising(servers)
+    }
+
+    package var bytes: [UInt8] {
+        var encoder = ByteEncoder()
+        encoder.preamble(.knownLogins)
+        for (server, login) in logins.sorted(by: { $0.key < $1.key }) {
+            encoder.digest(server)
+            encoder.vector8(login.statement?.bytes ?? [])
+            encoder.integer(login.failures)
+            encoder.integer(login.failed)
+        }
+        return encoder.bytes
+    }
+
+    /// Reads the log-in at a service.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; the errors of the home.
+    package static func login(at server: Hash256, in home: any Home) throws(TresorError) -> Login {
+        try read(from: home).logins[server] ?? Login()
+    }
+
+    /// Notes a statement that the service showed, after it was proved.
+    ///
+    /// A service that shows an older one, or another of the same revision, wants a former password to count.
+    ///
+    /// - Returns: whether the home knew an older statement of this person.
+    /// - Throws: ``TresorError/forked`` for an older statement than the home knows, and for another one of the same
+    ///   revision; the errors of the home.
+    @discardableResult
+    package static func note(_ statement: LoginStatement, in home: any Home) throws(TresorError) -> Bool {
+        try change(at: statement.server, in: home) { (login) throws(TresorError) in
+            let known = login.statement.flatMap { $0.user == statement.user ? $0 : nil }
+            if let known {
+                guard statement.revision >= known.revision else { throw .forked }
+                guard statement.revision > known.revision || statement == known else { throw .forked }
+            }
+            login.statement = statement
+            return known.map { $0 != statement } ?? false
+        }
+    }
+
+    /// Notes that an answer of a service did not open with the password, at a time in seconds since 1970.
+    package static func noteFailure(at server: Hash256, _ time: UInt64, in home: any Home) throws(TresorError) {
+        try change(at: server, in: home) { (login) throws(TresorError) in
+            login.failures = login.failures == .max ? .max : login.failures + 1
+            login.failed = time
+        }
+    }
+
+    /// Notes that an answer of a service opened with the password.
+    package static func forgetFailures(at server: Hash256, in home: any Home) throws(TresorError) {
+        guard try login(at: server, in: home).failures > 0 else { return }
+        try change(at: server, in: home) { (login) throws(TresorError) in
+            login.failures = 0
+            login.failed = 0
+        }
+    }
+
+    private static func read(from home: any Home) throws(TresorError) -> KnownLogins {
+        try home.read(.knownLogins).map { (bytes) throws(TresorError) in try KnownLogins(bytes) } ?? KnownLogins()
+    }
+
+    private static func change<Value>(
+        at server: Hash256, in home: any Home, _ change: (inout Login) throws(TresorError) -> Value
+    ) throws(TresorError) -> Value {
+        try home.exclusively { () throws(TresorError) in
+            var known = try read(from: home)
+            var login = known.logins[server] ?? Login()
+            let value = try change(&login)
+            guard known.logins[server] != login else { return value }
+            known.logins[server] = login
+            try home.replace(.knownLogins, with: known.bytes)
+            return value
+        }
+    }
+}
+
+extension KnownLogins.Login {
+    /// The time until which nothing is sent, in seconds since 1970: each further answer would test one guess of a
+    /// password for whoever answers. `nil` if something may be sent.
+    package func blockedUntil(at now: UInt64) -> UInt64? {
+        let until = failed + KnownLogins.pause
+        // A clock that was put back does not block for longer.
+        return failures >= KnownLogins.mostFailures && (failed...until).contains(now) ? until : nil
+    }
+}
