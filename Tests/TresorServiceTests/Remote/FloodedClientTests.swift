@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server && !canImport(Darwin)
+    import Foundation
     import Synchronization
     import TestSupport
     import Testing
