@@ -209,13 +209,11 @@ import TresorCrypto
     @Test func A135_aWrapOfTheStoreIsRefusedAndBlamesNoApprover() async throws {
         try await anna.share(tresor, with: [house])
         let file = try await anna.seal("plan", in: tresor)
-        for (transform, error) in [({ $0.map(damaged) }, .altered), ({ _ in [] }, .store(.withheld))]
-            as [(@Sendable ([[UInt8]]) -> [[UInt8]], TresorError)]
-        {
-            let served = evil.lieAboutWraps(of: clinic.user, transform)
-            #expect(await failure { try await approve() } == error)
-            #expect(served.count > 0)
-        }
+        let damagingKey = evil.lieAboutWraps(of: clinic.user) { $0.map(damaged) }
+        #expect(await failure { try await approve() } == .altered)
+        let withholding = evil.lieAboutWraps(of: clinic.user) { _ in [] }
+        #expect(await failure { try await approve() } == .store(.withheld))
+        #expect(damagingKey.count > 0 && withholding.count > 0)
         evil.behave()
         try await approve()
         let damaging = evil.lieAboutWraps(of: house.user) { $0.map(damaged) }
