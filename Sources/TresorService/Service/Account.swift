@@ -64,7 +64,7 @@
 
         /// The statement that makes an account await a card, if its chain ends before that, and no later one is awaited. Of
         /// two with one number the first was never put: its transaction failed behind the record. A password that opens
-        /// the keys before that card lets nobody in.
+        /// the keys before that card logs nobody in.
         static func awaiting(_ card: Hash256, generation: UInt32, of user: UserID) -> SQL {
             SQL(
                 """
@@ -128,7 +128,7 @@
         }
 
         /// The statement that replaces the chain of an account, if its newest generation is the one given. A password that
-        /// opens former keys lets nobody in: the person sets it again.
+        /// opens former keys logs nobody in: the person sets it again.
         static func replacement(by chain: CardChain, after generation: UInt32) -> SQL {
             SQL(
                 """

@@ -81,8 +81,8 @@
             return buckets.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         }
 
-        /// The bucket from which a password takes that is set. Whoever had a handle before its owner has tested no more
-        /// passwords under it than a stranger who logs in.
+        /// The bucket from which a password takes that is set. Somebody who had a handle before its owner has tested
+        /// no more passwords under it than a stranger who logs in.
         func evaluations(of handle: Name) throws(TresorError) -> Bucket {
             Bucket(key: try secret.code(4, [handle.bytes]), rate: .handle)
         }
@@ -90,7 +90,7 @@
         /// A time in milliseconds, by the seconds since 1970.
         static func milliseconds(_ now: UInt64) -> UInt64 { min(now, UInt64(Int64.max) / 2_000) * 1_000 }
 
-        /// The statement that drops some of the buckets that are full, and those that a clock filled which was put back.
+        /// The statement that drops some of the buckets that are full, and those that a clock filled which was ahead.
         static func dropping(at now: UInt64) -> SQL {
             let now = milliseconds(now)
             let longest = [Rate.pair, .handle, .source].map { $0.count * $0.interval }.max() ?? 0

@@ -209,7 +209,7 @@
             } while count == LoginLimits.portion
         }
 
-        /// Drops some attempts of before, and of a clock that was put back. Returns their number.
+        /// Drops some attempts of before, and of a clock that was ahead. Returns their number.
         private static func dropLate(at now: UInt64, in transaction: any SQLTransaction) throws(TresorError) -> Int {
             let dropped = try transaction.run(
                 SQL(
