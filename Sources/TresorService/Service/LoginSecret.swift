@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
-    package import TresorCore
     package import TresorCrypto
 
     /// The secret of a service on which log-ins by password rest (SPEC §20.5). It lies in the memory of a process, and never

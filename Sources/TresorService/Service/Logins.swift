@@ -39,9 +39,9 @@
                 wait = max(wait, try bucket.wait(rows.first, at: time))
             }
             guard wait == 0 else { return .tooOften(wait) }
-            let entry = try Entry(found[0].first)
+            let account = try Found(found[0].first)
             let answer = try secret.opaque.answer(
-                request.message, record: entry.record ?? secret.unknownRecord, identifier: parameters.identifier,
+                request.message, record: account.record ?? secret.unknownRecord, identifier: parameters.identifier,
                 names: parameters.names(), context: parameters.context)
             let attempt = try randomBytes(LoginAnswer.attemptByteCount)
             let expected = answer.expected.span.publicBytes
@@ -51,7 +51,7 @@
                 VALUES ($1, $2, $3, $4, $5, $6)
                 """,
                 [
-                    .bytes(attempt), .digest(entry.account), .number(entry.revision), .bytes(expected),
+                    .bytes(attempt), .digest(account.user), .number(account.revision), .bytes(expected),
                     .bytes(try secret.code(5, [source])), .number(now),
                 ])
             // Others may have emptied a bucket meanwhile.
@@ -68,14 +68,14 @@
         {
             guard let secret = context.settings.logins else { throw .unsupported }
             let now = context.now
-            let answer = try await context.engine.write { (transaction) throws(TresorError) in
+            let answer: FinishLoginAnswer? = try await context.engine.write { (transaction) throws(TresorError) in
                 let taken = try transaction.run(
                     SQL(
                         """
                         DELETE FROM login_attempts WHERE attempt = $1
                         RETURNING account, revision, expected, source, time
                         """, [.bytes(request.attempt)]))
-                guard let row = taken.first else { return FinishLoginAnswer?.none }
+                guard let row = taken.first else { return nil }
                 let attempt = try Attempt(row)
                 guard try attempt.isEnded(by: request.message, at: now) else {
                     _ = try transaction.run([Self.counting(1, of: attempt.account, at: attempt.time)])
@@ -94,15 +94,15 @@
         }
 
         /// The account of a handle, as a log-in begins with it.
-        private struct Entry {
+        private struct Found {
             /// Zero for a handle that nobody has.
-            let account: Hash256
+            let user: Hash256
             /// 0 without a record.
             let revision: UInt64
             let record: [UInt8]?
 
             init(_ row: SQLRow?) throws(TresorError) {
-                account = try row?.digest(0) ?? .zero
+                user = try row?.digest(0) ?? .zero
                 guard let row, try !row.isNull(2) else {
                     (revision, record) = (0, nil)
                     return
@@ -139,6 +139,7 @@
             /// Whether a message proves the password, in time. The comparison takes constant time; the clock of another
             /// process may differ a little.
             func isEnded(by message: [UInt8], at now: UInt64) throws(TresorError) -> Bool {
+                let expected = self.expected
                 let isSame = try SecretBytes(copying: expected.span).matches(SecretBytes(copying: message.span))
                 return isSame && now <= time + Logins.duration && time <= now + Logins.duration
             }

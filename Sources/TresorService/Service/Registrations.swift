@@ -68,7 +68,10 @@
                 try Ristretto255.check(record.span.extracting(first: Ristretto255.byteCount))
             }
             let desk = Desk(settings: context.settings, closed: context.closed, now: context.now)
-            return try await context.revoke(for: caller, erasing: true) { (transaction, revoked) throws(TresorError) in
+            // A new case has no former record.
+            let erasing = caller.account?.state != .asked
+            return try await context.revoke(for: caller, erasing: erasing) {
+                (transaction, revoked) throws(TresorError) in
                 FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction, &revoked))
             }
         }
