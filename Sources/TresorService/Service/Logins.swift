@@ -30,7 +30,7 @@
             let buckets = try LoginLimits(secret: secret).buckets(of: request.handle, from: source)
             let now = context.now
             let time = LoginLimits.milliseconds(now)
-            // Who asks too often costs no computation.
+            // A try beyond the limits costs no computation.
             let found = try await context.engine.read { (transaction) throws(TresorError) in
                 try transaction.run([Self.search(request.handle)] + buckets.map(\.search), finishing: true).map(\.rows)
             }
