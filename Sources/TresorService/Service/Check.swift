@@ -95,10 +95,11 @@
             guard case .bytes(let record) = try row.value(3), case .bytes(let copy) = try row.value(4),
                 let statement = try? LoginStatement(row.bytes(1))
             else { return false }
-            return try statement.user == user && statement.server == context.server
-                && row.value(2) == .number(statement.revision)
-                && LoginStatement.hash(ofRecord: record) == statement.record
-                && LoginStatement.hash(ofCopy: copy) == statement.copy
+            guard statement.user == user, statement.server == context.server,
+                try row.value(2) == .number(statement.revision)
+            else { return false }
+            let hashes = (try LoginStatement.hash(ofRecord: record), try LoginStatement.hash(ofCopy: copy))
+            return hashes == (statement.record, statement.copy)
         }
 
         private func check(

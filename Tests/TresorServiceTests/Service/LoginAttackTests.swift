@@ -78,7 +78,8 @@
             let rows = try await scene.rows(SQL("SELECT bucket FROM login_limits"))
             let codes = Set(try rows.map { try $0.bytes(0) })
             let own = try #require(scene.bench.settings.logins)
-            #expect(codes.contains(try own.code(1, [name.bytes])) && !codes.contains(try another.code(1, [name.bytes])))
+            let (real, guessed) = (try own.code(1, [name.bytes]), try another.code(1, [name.bytes]))
+            #expect(codes.contains(real) && !codes.contains(guessed))
         }
 
         /// An account with a record, one without, and a handle that nobody has: as many bytes, transactions and statements,
