@@ -207,7 +207,9 @@ extension DirectoryHome {
     func place(of object: HomeObject) -> (directory: Directory, name: String) {
         let directory: Directory =
             switch object.kind {
-            case .identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .knownLogins, .wraps, .cleanupJournal: .data
+            case .identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .knownLogins, .wraps,
+                .cleanupJournal:
+                .data
             case .log, .state: .logs
             case .evidence: .evidence
             case .records, .volume, .recordIndex, .outbox, .unsent: .records

@@ -15,7 +15,7 @@ extension Login {
         package let isSet: Bool
     }
 
-    /// Registers with a password, goes on with a registration, or sets the log-in of an account anew. Takes about a second.
+    /// Registers with a password, resumes a registration, or sets the log-in of an account anew. Takes about a second.
     ///
     /// A log-in that opens the newest keys is left as it is in a home that knows it, unless its password is to be another
     /// one: in a new home it may still open with a former password. Each call may be repeated.

@@ -109,7 +109,7 @@ struct LoginCommand: SurfaceCommand {
             CommandFailure(
                 of: error,
                 "the service at \(service.place) ended the log-in: it took longer than a minute, an answer was lost, or "
-                    + "the password was changed meanwhile; run the command again")
+                    + "the password was changed just then; run the command again")
         case .usage(.identityExists): notYours(nil)
         default: await service.failure(of: error, as: handle)
         }

@@ -16,7 +16,7 @@ struct PasswdCommand: SurfaceCommand {
                 another home of yours gets it with tresor login. If the password leaked and the identity file was stolen, \
                 run tresor rotate --identity.
                 """,
-            classes: [.identity], further: [.busy, .store(.other)],
+            classes: [.identity], further: [.busy, .forked, .store(.other)],
             examples: ["tresor passwd", "tresor passwd --password-file OLD --new-password-file NEW"])
     }
 

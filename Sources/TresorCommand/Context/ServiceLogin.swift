@@ -137,7 +137,7 @@ struct ServiceLogin: Sendable {
             of: .altered,
             "the service at \(place) is not the one that this home has met there, and nothing that depends on the password "
                 + "was sent; ask its operator whether they made a new one: if they did not, somebody stands in between",
-            hints: [hasIdentity ? "tresor register --replace" : "tresor … {--home} --home DIR"])
+            hints: [wayOut])
     }
 
     private var forkedFailure: CommandFailure {
@@ -145,10 +145,14 @@ struct ServiceLogin: Sendable {
             of: .forked,
             "the service at \(place) shows an older log-in of yours than this home knows: it was restored from a backup, "
                 + "your newest keys are not there yet, or it wants a former password to count; ask its operator",
-            hints: [hasIdentity ? "tresor register --replace" : "tresor … {--home} --home DIR"])
+            hints: [wayOut])
     }
 
-    private var hasIdentity: Bool { (try? workplace.client.home.read(.identity)) != nil }
+    /// Who has the identity may take the service as it is; an empty home has met it in vain.
+    private var wayOut: String {
+        let isEmpty = (try? workplace.client.home.read(.identity)) == nil
+        return isEmpty ? "tresor … {--home} --home DIR" : "tresor register --replace"
+    }
 
     /// Says whether this home sends nothing, or the service takes nothing.
     private func busyFailure(as handle: Name?) async -> CommandFailure {
@@ -164,7 +168,7 @@ struct ServiceLogin: Sendable {
         return CommandFailure(
             of: .busy,
             "\(KnownLogins.mostFailures) answers of the service at \(place) did not open with the password: each more would "
-                + "let whoever answers there test a guess of it, so nothing was sent, and nothing will be until "
+                + "let the one who answers there test a guess of it, so nothing was sent, and nothing will be until "
                 + "\(Timestamp(seconds: until).dateAndMinute) (UTC); \(otherWays)")
     }
 }

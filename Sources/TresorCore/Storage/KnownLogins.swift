@@ -135,7 +135,7 @@ package struct KnownLogins: Hashable, Sendable {
 
 extension KnownLogins.Login {
     /// The time until which nothing is sent, in seconds since 1970: each further answer would test one guess of a
-    /// password for whoever answers. `nil` if something may be sent.
+    /// password for the one who answers. `nil` if something may be sent.
     package func blockedUntil(at now: UInt64) -> UInt64? {
         let until = failed + KnownLogins.pause
         // A clock that was put back does not block for longer.
