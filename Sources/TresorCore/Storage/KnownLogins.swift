@@ -78,7 +78,6 @@ package struct KnownLogins: Hashable, Sendable {
         try change(at: statement.server, in: home) { (login) throws(TresorError) in
             let known = login.statement.flatMap { $0.user == statement.user ? $0 : nil }
             if let known {
-                guard statement.revision >= known.revision else { throw .forked }
                 guard statement.revision > known.revision || statement == known else { throw .forked }
             }
             login.statement = statement

@@ -219,7 +219,7 @@ import TresorCrypto
             time: world.clock.now)
     }
 
-    @Test func A120_whatDoesNotHangTogetherIsRefused() async throws {
+    @Test func whatDoesNotHangTogetherIsRefused() async throws {
         try await register("first")
         let former = try #require(service.kept)
         try await register("second", replaces: true)
