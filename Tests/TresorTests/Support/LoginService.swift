@@ -114,9 +114,8 @@ final class LoginService: ServiceCaller {
 
     private func answer(_ request: FinishLoginRequest) throws(TresorError) -> FinishLoginAnswer {
         let last = request.message
-        guard let held = state.withLock({ $0.attempts.removeValue(forKey: request.attempt) }), let kept else {
-            throw .noAccess
-        }
+        let held = state.withLock { $0.attempts.removeValue(forKey: request.attempt) }
+        guard let held, let kept else { throw .noAccess }
         do throws(TresorError) { try held.value.check(last.span) } catch { throw .noAccess }
         let change = state.withLock { $0.shows }
         return change(FinishLoginAnswer(statement: kept.statement, copy: kept.copy))
