@@ -101,7 +101,7 @@ final class LoginService: ServiceCaller {
 
     private func answer(_ request: LoginRequest) throws(TresorError) -> LoginAnswer {
         let parameters = try LoginParameters(server: shown, handle: request.handle)
-        let record = try kept?.record ?? Self.nobodysRecord()
+        let record = if let kept { kept.record } else { try Self.nobodysRecord() }
         let answer = try secrets.answer(
             request.message, record: record, identifier: parameters.identifier, names: parameters.names(),
             context: parameters.context)
