@@ -194,7 +194,8 @@ import TresorCrypto
         #expect(outcome.record == kept.record)
         let opened = try copy.open(withExportKey: outcome.exportKey)
         #expect(opened.user == anna.user)
-        let session = (0..<64).map { outcome.sessionKey.span[$0] }
+        let sessionKey = try SecretBytes(copying: outcome.sessionKey.span)
+        let session = (0..<sessionKey.count).map { sessionKey.span[$0] }
         for start in stride(from: 0, through: kept.record.count - 32, by: 32) {
             let piece = Array(kept.record[start..<start + 32])
             #expect(throws: TresorError.altered) { try Self.open(copy, with: piece + piece) }

@@ -36,8 +36,9 @@ final class LoginService: ServiceCaller {
 
     /// - Parameter shown: the description of another service, whose key this one does not have.
     init(memoryKiB: UInt32 = 65_536, passes: UInt32 = 3, showing shown: Server? = nil) throws {
-        secrets = try OPAQUEServer(seed: SecretBytes(randomCount: 64), privateKey: Ristretto255.randomScalar())
+        let secrets = try OPAQUEServer(seed: SecretBytes(randomCount: 64), privateKey: Ristretto255.randomScalar())
         guard let key = Hash256(secrets.publicKey) else { throw TresorError.failed(.library) }
+        self.secrets = secrets
         self.shown = shown ?? Server(key: key, memoryKiB: memoryKiB, passes: passes)
     }
 
