@@ -189,7 +189,7 @@ private final class HeldLogin: Sendable {
     }
 }
 
-/// What a right password gives. The session key in it is used for nothing.
+/// The outcome of a right password. The session key in it is used for nothing.
 private final class HeldProof: Sendable {
     let value: OPAQUELogin.Outcome
 

@@ -127,7 +127,7 @@ private final class HeldRegistration: Sendable {
     }
 }
 
-/// What a registration gives: the record for the service, and the key of the login copy.
+/// The outcome of a registration: the record for the service, and the key of the login copy.
 private final class HeldOutcome: Sendable {
     private let value: OPAQUERegistration.Outcome
 

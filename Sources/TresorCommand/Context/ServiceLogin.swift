@@ -148,7 +148,7 @@ struct ServiceLogin: Sendable {
             hints: [wayOut])
     }
 
-    /// Who has the identity may take the service as it is; an empty home has met it in vain.
+    /// The person with the identity may take the service as it is; an empty home has met it in vain.
     private var wayOut: String {
         let isEmpty = (try? workplace.client.home.read(.identity)) == nil
         return isEmpty ? "tresor … {--home} --home DIR" : "tresor register --replace"

@@ -181,7 +181,7 @@ import TresorCrypto
         #expect(home.contents == before)
     }
 
-    /// What the service has: the record, its session key and the client's proof.
+    /// The service has the record, its session key and the client's proof.
     @Test func A123_nothingOfTheServiceOpensTheCopy() async throws {
         try await register("first")
         let kept = try #require(service.kept)
