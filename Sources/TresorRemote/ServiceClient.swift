@@ -9,7 +9,7 @@ package import TresorCrypto
 /// It makes a session for each speaker and keeps it for an hour. It asks again where a connection broke, and where the
 /// service is busy or away for a moment: with the same request id, so that nothing is done twice. The home of the speaker
 /// judges which service it is, before anything is signed for it.
-package final class ServiceClient: Sendable {
+package final class ServiceClient: ServiceCaller {
     private let transport: any Transport
     private let report: ServiceReport
     private let clock: @Sendable () -> UInt64
@@ -105,13 +105,26 @@ package final class ServiceClient: Sendable {
         }
     }
 
-    /// Asks for the description of the service. The first answer counts for this client.
+    /// Asks for the id of the service. The first answer counts for this client.
     ///
     /// - Throws: the errors of ``call(_:)``.
     package func serverID() async throws(TresorError) -> Hash256 {
         if let known = state.withLock({ $0.server }) { return known }
-        let id = try await call(ServerRequest()).server.id()
-        return state.withLock { state in
+        return note(try await call(ServerRequest()).server.id())
+    }
+
+    package func server() async throws(TresorError) -> Server {
+        let server = try await call(ServerRequest()).server
+        let id = try server.id()
+        guard note(id) == id else { throw .altered }
+        return server
+    }
+
+    /// Notes the id of the service unless one is known.
+    ///
+    /// - Returns: the known id.
+    private func note(_ id: Hash256) -> Hash256 {
+        state.withLock { state in
             let server = state.server ?? id
             state.server = server
             return server
@@ -326,42 +339,6 @@ extension ServiceClient {
         }
         if isFirst { report.notice(.clockOff(own: own, service: date)) }
         return isFirst
-    }
-}
-
-/// The attempts to have one request answered: at most three more within 10 seconds.
-private struct Attempts {
-    private static let most = 3
-    private static let time = Duration.seconds(10)
-    private static let delays: [Duration] = [.milliseconds(50), .seconds(1), .seconds(3)]
-
-    private(set) var id: [UInt8]
-    private(set) var count = 0
-    private var waited = Duration.zero
-    private let clock: @Sendable () -> Duration
-    private let start: Duration
-
-    init(by clock: @escaping @Sendable () -> Duration) throws(TresorError) {
-        self.clock = clock
-        start = clock()
-        id = try randomBytes(RequestStatement.idByteCount)
-    }
-
-    /// The time after which to ask again; `nil` for no more.
-    func delay(atLeast least: Duration) -> Duration? {
-        guard count < Self.most else { return nil }
-        let delay = max(least, Self.delays[count])
-        let spent = max(waited, clock() - start)
-        return spent + delay <= Self.time ? delay : nil
-    }
-
-    /// Counts an attempt.
-    ///
-    /// - Parameter isKept: whether the service gives the answer to the same id again.
-    mutating func goOn(isKept: Bool) throws(TresorError) {
-        waited += Self.delays[count]
-        count += 1
-        if !isKept { id = try randomBytes(RequestStatement.idByteCount) }
     }
 }
 

@@ -19,6 +19,7 @@ import Testing
     private static let sessions = [
         Session(page: "README.md", section: "Without a server", script: "readme-without-a-server", count: 7),
         Session(page: "README.md", section: "A second machine", script: "readme-second-machine", count: 4),
+        Session(page: "README.md", section: "A new machine", script: "readme-new-machine", count: 5),
         Session(section: "forked", script: "forked-exports", count: 8),
         Session(section: "A lost machine", script: "lost-machine", count: 4),
         Session(section: "Another store", script: "another-store", count: 3),

@@ -10,8 +10,8 @@ import TresorCrypto
 
 @Suite struct DirectoryHomeTests {
     static let objects: [HomeObject] = [
-        .identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .wraps, .cleanupJournal, .deviceShare,
-        .log(tresor(1)),
+        .identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .knownLogins, .wraps, .cleanupJournal,
+        .deviceShare, .log(tresor(1)),
         .log(tresor(2)),
         .log(tresor(1), part: 1), .state(tresor(1)), .records(tresor(1), part: 0),
         .records(tresor(1), part: 2), .records(tresor(1), part: 2, piece: 1),
@@ -39,6 +39,7 @@ import TresorCrypto
         case .heads: "deep/data/heads"
         case .notedStores: "deep/data/stores"
         case .knownServices: "deep/data/services"
+        case .knownLogins: "deep/data/logins"
         case .wraps: "deep/data/wraps"
         case .deviceShare: "state/device-share"
         case .cleanupJournal: "deep/data/cleanup"

@@ -42,6 +42,9 @@ package struct Audit: Sendable {
         reading(.knownServices, &findings) { () throws(TresorError) in
             if let bytes = try home.read(.knownServices) { _ = try KnownServices(bytes) }
         }
+        reading(.knownLogins, &findings) { () throws(TresorError) in
+            if let bytes = try home.read(.knownLogins) { _ = try KnownLogins(bytes) }
+        }
         reading(.wraps, &findings) { () throws(TresorError) in
             if let bytes = try home.read(.wraps) { _ = try KeptWraps(bytes) }
         }

@@ -45,15 +45,7 @@ package struct Recovery: Sendable {
                 return try await deleteKnownServerShares(of: identity)
             }
             try home.exclusively { () throws(TresorError) in
-                guard try home.read(.identity) == nil else { throw .busy }
-                let takeBack = noting()
-                do throws(TresorError) {
-                    try home.replace(.identity, with: file.bytes)
-                } catch {
-                    // An identity that was written after all keeps what was noted.
-                    if (try? home.read(.identity)) != file.bytes { takeBack() }
-                    throw error
-                }
+                try Self.fill(home, with: file, noting: noting)
                 // Without the note, each store is asked for the copy.
                 if given == nil { try? client.archive.noteStore(of: TresorID(locator)) }
             }
@@ -61,6 +53,24 @@ package struct Recovery: Sendable {
         }
         return RecoveredSession(
             session: Session(client: client, identity: identity), isFromStore: true, refusal: refusal)
+    }
+
+    /// Writes the identity of an empty home; call it under the home's lock.
+    ///
+    /// - Parameter noting: runs before. Returns what takes back what it did, for an identity that is not written.
+    /// - Throws: ``TresorError/busy`` for a home that has an identity by now; the errors of the home.
+    static func fill(
+        _ home: any Home, with file: IdentityFile, noting: () -> @Sendable () -> Void
+    ) throws(TresorError) {
+        guard try home.read(.identity) == nil else { throw .busy }
+        let takeBack = noting()
+        do throws(TresorError) {
+            try home.replace(.identity, with: file.bytes)
+        } catch {
+            // An identity that was written after all keeps what was noted.
+            if (try? home.read(.identity)) != file.bytes { takeBack() }
+            throw error
+        }
     }
 
     private func storedCopy(at locator: Hash256) async throws(TresorError) -> IdentityFile {

@@ -13,8 +13,7 @@ struct IdentityRotation {
     let workplace: CommandContext
 
     func perform() async throws {
-        let handle = DisplayText.name(try workplace.identityFile().chain.handle.bytes)
-        let unlocked = try await unlock(prompt: "password for \(handle) (to make new keys): ")
+        let unlocked = try await UnlockedIdentity.open(workplace, to: "make new keys")
         let session = unlocked.session
         if try session.renewal.isUnfinishedBlocking() {
             guard !dryRun else {
@@ -22,14 +21,10 @@ struct IdentityRotation {
                 return try report(session.identity.chain, generation: session.identity.generation)
             }
             workplace.output.say("resuming an interrupted renewal")
-            return try await finish(session)
+            return try await finish(session, unlocked.password)
         }
         try await workplace.refuseOldKeys(session)
-        guard unlocked.password.count >= Password.shortestNew else {
-            throw CommandFailure.usage(
-                "the password has fewer than \(Password.shortestNew) characters, and would be set again",
-                hints: ["tresor passwd"])
-        }
+        try unlocked.checkLength()
         try kit.check(batch: workplace.invocation.options.batch)
         if !dryRun { try kit.checkPlace(workplace.invocation, goingOnFor: workplace.client) }
         explain()
@@ -38,27 +33,7 @@ struct IdentityRotation {
         }
         try workplace.confirm("make new keys for \(DisplayText.name(session.identity.handle.bytes))?", yes: yes)
         let cost = try cost ?? workplace.identityFile().passwordCost ?? .standard
-        try await finish(try await renew(session, unlocked.password, cost))
-    }
-
-    /// An open identity, and the password that opened it.
-    private struct Unlocked: ~Copyable {
-        let session: Session
-        let password: Password
-    }
-
-    /// Asks for the password even on a trusted device, because the new slot needs it.
-    private func unlock(prompt: String) async throws -> Unlocked {
-        do {
-            return try await workplace.invocation.passwords.unlock(prompt: prompt) { typed in
-                let password = try PasswordSource.prepared(typed)
-                return Unlocked(session: try await workplace.client.unlock(password: password), password: password)
-            }
-        } catch let error as TresorError where error == .wrongPassword {
-            throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])
-        } catch let error as TresorError {
-            throw workplace.failure(of: error, file: "identity")
-        }
+        try await finish(try await renew(session, unlocked.password, cost), unlocked.password)
     }
 
     private func explain() {
@@ -80,8 +55,9 @@ struct IdentityRotation {
         }
     }
 
-    private func finish(_ session: Session) async throws {
+    private func finish(_ session: Session, _ password: borrowing Password) async throws {
         let renewals = try await session.renewal.finishInEachTresor()
+        await (try? ServiceLogin(session, workplace))?.renew(password, isRecovery: false)
         // If nothing is left to resume, running the command again would make new keys once more.
         let goesOn = try session.renewal.isUnfinishedBlocking()
         let chain = session.identity.chain

@@ -12,10 +12,11 @@ struct PasswdCommand: SurfaceCommand {
             usage: "tresor passwd [--revoke-devices] [--argon2id MIB,PASSES]",
             discussion: """
                 Asks for the old password, even on a trusted device. Trusted devices and the kit stay valid; \
-                --revoke-devices removes the devices. If the password leaked and the identity file was stolen, run \
-                tresor rotate --identity.
+                --revoke-devices removes the devices. A log-in by password at the service gets the new password first; \
+                another home of yours gets it with tresor login. If the password leaked and the identity file was stolen, \
+                run tresor rotate --identity.
                 """,
-            classes: [.identity], further: [.busy, .store(.other)],
+            classes: [.identity], further: [.busy, .forked, .store(.other)],
             examples: ["tresor passwd", "tresor passwd --password-file OLD --new-password-file NEW"])
     }
 
@@ -29,8 +30,12 @@ struct PasswdCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = revokeDevices ? try await CommandContext.open(options) : try CommandContext.local(options)
         let given = try argon2id?.cost()
+        let local = try CommandContext.local(options)
+        let isLoginKnown = try ServiceLogin.isKnown(in: local)
+        let workplace =
+            isLoginKnown || revokeDevices
+            ? try await CommandContext.open(options, acceptingDevice: !isLoginKnown) : local
         let session = try await workplace.unlock(to: "change the password", acceptingDevice: false)
         let file = try workplace.identityFile()
         let handle = file.chain.handle
@@ -38,18 +43,22 @@ struct PasswdCommand: SurfaceCommand {
             for: handle.text, from: new, isFirst: false, made: KeygenCommand.makePassword)
         let password = try PasswordSource.prepared(typed)
         let cost = given ?? file.passwordCost ?? .standard
+        // The service comes first: a command that is killed behind it is run again with the old password.
+        Interrupts.begin()
+        defer { Interrupts.end() }
+        let login = isLoginKnown ? try ServiceLogin(session, workplace) : nil
+        try await login?.change(to: password)
         do {
-            try await Interrupts.atomically {
-                if revokeDevices {
-                    try await session.unlocking.changePasswordEndingDevices(to: password, cost: cost)
-                } else {
-                    try await session.unlocking.changePassword(to: password, cost: cost)
-                }
+            if revokeDevices {
+                try await session.unlocking.changePasswordEndingDevices(to: password, cost: cost)
+            } else {
+                try await session.unlocking.changePassword(to: password, cost: cost)
             }
         } catch TresorError.failed(.memory) {
             throw MemoryNeed.failure(for: cost, isNew: true)
         }
-        workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed")
+        let too = login.map { ", also for a log-in at \($0.place)" } ?? ""
+        workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed\(too)")
         if revokeDevices { workplace.output.say("trusted devices no longer open anything") }
         workplace.output.say(
             "if the old one leaked and the identity file was stolen: \(HintCompletion.command("rotate --identity"))")

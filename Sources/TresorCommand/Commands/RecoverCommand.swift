@@ -20,9 +20,9 @@ struct RecoverCommand: SurfaceCommand {
                 In an empty home, for example of a second machine, the identity comes from the store, which has a copy \
                 that only the kit opens: name it, or a copy of its file, with --store. --from takes that copy from a file \
                 of export --recovery instead, and a store that is missing is made. That home starts with no \
-                verified people and no pinned heads. --from-device takes the identity from a machine that has it, with \
-                verified people and pinned heads: run tresor device add there, and type the code that it shows. \
-                --new-kit makes new words; the old ones become invalid.
+                verified people and no pinned heads. A log-in by password at a service gets the new password. --from-device \
+                takes the identity from a machine that has it, with verified people and pinned heads: run tresor device \
+                add there, and type the code that it shows. --new-kit makes new words; the old ones become invalid.
                 """,
             classes: [.identity, .store, .write], further: [.waiting],
             examples: [
@@ -139,7 +139,7 @@ struct RecoverCommand: SurfaceCommand {
                 kit: recoveryKit, from: copy, newPassword: password, cost: cost
             ) {
                 // A home that is killed here knows its store; one that cannot note it says so below.
-                let isNoted = (try? noteStore(workplace)) ?? false
+                let isNoted = (try? workplace.invocation.noteNamedStore()) ?? false
                 return { if isNoted { workplace.invocation.places.forgetStore() } }
             }
         } catch {
@@ -147,7 +147,7 @@ struct RecoverCommand: SurfaceCommand {
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw Self.opensNothing(isHomeEmpty: (try? workplace.client.identityFileBlocking()) == nil)
         }
-        try noteStore(workplace)
+        try workplace.invocation.noteNamedStore()
         if recovered.isFromStore {
             if isNew {
                 workplace.output.say(
@@ -156,6 +156,7 @@ struct RecoverCommand: SurfaceCommand {
             // Those of a store that is lost stay as they are.
             if copy == nil { workplace.output.say("trusted devices are removed") }
         }
+        await (try? ServiceLogin(recovered.session, workplace))?.renew(password, isRecovery: true)
         try announce(recovered.session, workplace)
         return recovered
     }
@@ -163,20 +164,9 @@ struct RecoverCommand: SurfaceCommand {
     private func takeFromDevice(_ workplace: CommandContext) async throws {
         let cost = try argon2id?.cost() ?? .standard
         let session = try await RecoveryFromDevice(workplace: workplace, new: new, cost: cost) {
-            try noteStore(workplace)
+            try workplace.invocation.noteNamedStore()
         }.run()
         try announce(session, workplace)
-    }
-
-    /// Notes the store that was named, for the commands after this one.
-    ///
-    /// - Returns: `false` if none was named, or if the home notes one.
-    @discardableResult
-    private func noteStore(_ workplace: CommandContext) throws -> Bool {
-        let places = workplace.invocation.places
-        guard options.store != nil, FileIdentity(path: places.storeNote) == nil else { return false }
-        try places.noteStore()
-        return true
     }
 
     private func announce(_ session: Session, _ workplace: CommandContext) throws {

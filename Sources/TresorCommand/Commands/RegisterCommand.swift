@@ -11,14 +11,17 @@ struct RegisterCommand: SurfaceCommand {
         CommandPage(
             name: "register", group: .you, abstract: "Get an account with a service, or invite somebody to get one.",
             usage: """
-                tresor register --no-login [--invitation FILE] [--replace] [--yes]
+                tresor register [--no-login] [--invitation FILE] [--replace] [--yes]
                 tresor register --invite LABEL
                 """,
             discussion: """
                 Sends your card to the service. The operator of the service admits you, before or after: an \
-                invitation can do so at once. Until then the exit code is 17; run the command again later. \
-                --no-login leaves nothing with the service that a password opens. This home knows a service again by its \
-                key: --replace takes another one at the same address, if its operator says that they made a new one. \
+                invitation can do so at once. Until then the exit code is 17; run the command again later. It asks for the \
+                password of this home, which then also logs in on another machine: tresor login. The service keeps a \
+                record and a copy of the identity, which the password alone opens, and never learns it. --no-login leaves \
+                neither. Run it again where a log-in has to be set anew. This home knows a service again by its \
+                key: --replace takes another one at the same address, if its operator says that they made a new one, or \
+                restored it from a backup. \
                 With --store, a service that has moved is registered with at its new address: if it says that it is the one \
                 that this home uses, the home notes the address, after a yes. A service cannot prove that: the address has \
                 to come from its operator. --invite is for the operator, and \
@@ -26,7 +29,8 @@ struct RegisterCommand: SurfaceCommand {
                 """,
             classes: [.identity, .store, .write], further: [.waiting],
             examples: [
-                "tresor register --no-login --invitation invitation.txt", "tresor register --no-login",
+                "tresor register", "tresor register --no-login --invitation invitation.txt",
+                "tresor register --no-login",
                 "tresor register --invite \"ward 3\"",
             ])
     }
@@ -53,16 +57,29 @@ struct RegisterCommand: SurfaceCommand {
 
     func perform() async throws {
         if let invite { return try await makeInvitation(for: invite) }
-        guard noLogin else {
-            throw CommandFailure(
-                .unsupported, "a log-in by password is for a later stage", hints: ["tresor … --no-login"])
-        }
         if replace { try forgetService() }
-        let service = try await AskedService.open(options, to: "register")
+        if noLogin {
+            let service = try await AskedService.open(options, to: "register")
+            let (code, move) = try await prepare(service)
+            return try await finish(try await register(code, with: service), move, service)
+        }
+        let workplace = try await AskedService.workplace(options)
+        let unlocked = try await UnlockedIdentity.open(workplace, to: "register")
+        try unlocked.checkLength()
+        guard let service = AskedService(unlocked.session, workplace) else { throw AskedService.needed }
+        let (code, move) = try await prepare(service)
+        let registered = try await register(code, unlocked.password, with: service)
+        try await finish(registered.state, move, service)
+        try tell(registered, service)
+    }
+
+    private func prepare(_ service: AskedService) async throws -> (invitation: Invitation?, move: Move?) {
         Surroundings.current.keys.note(service.session.identity.generation, isUnseen: false)
         let code = try invitation.map { try readInvitation($0, service) }
-        let move = try await move(to: service)
-        let state = try await register(code, with: service)
+        return (code, try await move(to: service))
+    }
+
+    private func finish(_ state: AccountState, _ move: Move?, _ service: AskedService) async throws {
         guard state == .active else { throw Self.waiting(state, service) }
         // The home notes that its card is published, once the service shows it.
         try await service.session.client.people.publishCard()
@@ -114,12 +131,16 @@ struct RegisterCommand: SurfaceCommand {
         }
     }
 
-    /// Forgets the service that the home has met at the address.
+    /// Forgets the service that the home has met at the address, and what it showed of a log-in.
     private func forgetService() throws {
         let context = try CommandContext.local(options)
         _ = try context.identityFile()
         guard let service = try context.invocation.places.service() else { return }
-        try KnownServices.forget(service.address.audience.hash(), in: context.client.home)
+        let (audience, home) = (try service.address.audience.hash(), context.client.home)
+        if let server = try? KnownServices.server(at: audience, in: home) {
+            try KnownLogins.forget(at: server, in: home)
+        }
+        try KnownServices.forget(audience, in: home)
     }
 
     /// Takes each step that is left. A service that has taken a step before says so. One that did not know the person is
@@ -140,6 +161,25 @@ struct RegisterCommand: SurfaceCommand {
         }
     }
 
+    /// Registers with the password of the home.
+    private func register(
+        _ code: Invitation?, _ password: borrowing Password, with service: AskedService
+    ) async throws -> Login.Registered {
+        guard let login = try ServiceLogin(service.session, service.workplace) else { throw AskedService.needed }
+        do throws(TresorError) {
+            return try await login.login.register(password, invitation: code?.code ?? [])
+        } catch {
+            switch error {
+            case .unsupported:
+                throw CommandFailure(
+                    of: error, "the service at \(service.place) has no log-in by password, or one of another release",
+                    hints: ["tresor … --no-login"])
+            case .altered, .forked: throw await login.failure(of: error)
+            default: throw failure(of: error, service)
+            }
+        }
+    }
+
     private func failure(of error: TresorError, _ service: AskedService) -> CommandFailure {
         switch error {
         case .unverified:
@@ -154,7 +194,7 @@ struct RegisterCommand: SurfaceCommand {
             CommandFailure(
                 of: error,
                 "the invitation is not good at \(service.place): it was used or mistyped, or its time is over",
-                hints: ["tresor register --no-login"])
+                hints: ["tresor … {--invitation}"])
         case .noAccess:
             CommandFailure(
                 of: error,
@@ -172,7 +212,7 @@ struct RegisterCommand: SurfaceCommand {
     /// tresors.
     private func hints(wayOutOf service: AskedService) -> [String] {
         let tresors = try? service.session.client.logs.knownBlocking()
-        return (invitation == nil ? ["tresor register --no-login --invitation FILE"] : [])
+        return (invitation == nil ? ["tresor … --invitation FILE"] : [])
             + (tresors?.isEmpty == true ? ["tresor keygen NAME --no-kit --force"] : [])
     }
 
@@ -184,16 +224,32 @@ struct RegisterCommand: SurfaceCommand {
             of: .waiting, "the operator of \(service.place) has to admit you; then run the same command again")
     }
 
+    /// Says what became of the log-in.
+    private func tell(_ registered: Login.Registered, _ service: AskedService) throws {
+        let output = service.workplace.output
+        if registered.isSet {
+            output.say(
+                "another machine gets your identity with this password: tresor login "
+                    + "\(Shell.word(service.session.handle.text)) --store \(try service.workplace.invocation.places.store())"
+            )
+        } else {
+            output.say("the log-in by password is as before")
+        }
+        try ServiceLogin(service.session, service.workplace)?.tellFailures(of: registered.before)
+    }
+
     private func report(_ service: AskedService) throws {
         let workplace = service.workplace
+        let hasLogin = try ServiceLogin.isKnown(in: workplace)
         guard !options.json else {
             return try workplace.output.object([
                 "type": "registration", "service": .string(try workplace.invocation.places.store()),
                 "handle": .text(service.session.handle.bytes), "user": .string(service.session.user.description),
-                "state": "active",
+                "state": "active", "login": .bool(hasLogin),
             ])
         }
         workplace.output.say("you are registered at \(service.place)")
+        if noLogin, hasLogin { workplace.output.say("the log-in by password that you set before stays") }
         if try workplace.identityFile().kitLocator == nil { workplace.output.hint("tresor recover --new-kit") }
     }
 }

@@ -15,9 +15,9 @@ struct RotateCommand: SurfaceCommand {
                 """,
             discussion: """
                 --identity makes new keys for you, signed with the old ones. All your tresors get new keys, trusted \
-                devices and the old kit become invalid, and others must compare your new safety number. If it is \
-                interrupted, run it again. --approver names the people who approve from now on, in place of earlier \
-                ones; people who wait go on waiting.
+                devices and the old kit become invalid, and others must compare your new safety number. A log-in by \
+                password gets the new keys. If it is interrupted, run it again. --approver names the people who approve \
+                from now on, in place of earlier ones; people who wait go on waiting.
                 """,
             classes: [.identity, .write], further: [.noAccess],
             examples: ["tresor rotate -t interventions", "tresor rotate --identity --kit kit.txt"])

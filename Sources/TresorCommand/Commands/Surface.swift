@@ -6,7 +6,7 @@ import Tresor
 enum Surface {
     /// Words of the second stage.
     static let laterStage = [
-        "serve", "login", "logout", "team",
+        "serve", "logout", "team",
     ]
 
     static var commandNames: [String] {

@@ -18,13 +18,20 @@ struct AskedService: Sendable {
     /// - Parameter reason: completes "password for anna (to …)".
     /// - Throws: 64 if the store is a file; the errors of ``CommandContext/open(_:creating:identifying:)``.
     static func open(_ options: GlobalOptions, to reason: String) async throws -> AskedService {
-        let isService = try CommandContext.local(options).invocation.places.service() != nil
-        guard isService else { throw needed }
-        let workplace = try await CommandContext.open(options)
+        let workplace = try await workplace(options, identifying: true)
         guard let client = workplace.service else { throw needed }
         return AskedService(
             workplace: workplace, session: try await workplace.unlock(to: reason),
             place: DisplayText.quoted(try workplace.invocation.places.store()), client: client)
+    }
+
+    /// Opens the service, in nobody's name unless `identifying` says so.
+    ///
+    /// - Throws: 64 if the store is a file.
+    static func workplace(_ options: GlobalOptions, identifying: Bool = false) async throws -> CommandContext {
+        let isService = try CommandContext.local(options).invocation.places.service() != nil
+        guard isService else { throw needed }
+        return try await CommandContext.open(options, identifying: identifying)
     }
 
     /// The service of a command that works on files too; `nil` if the store is a file.
@@ -40,7 +47,7 @@ struct AskedService: Sendable {
         self.client = client
     }
 
-    private static var needed: CommandFailure {
+    static var needed: CommandFailure {
         .usage(
             "the store is a file: there is nothing to register with, and nobody to admit",
             hints: ["tresor … {--store} --store https://HOST"])

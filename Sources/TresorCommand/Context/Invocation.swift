@@ -32,6 +32,15 @@ struct Invocation: Sendable {
             terminal: { isBatch ? nil : Terminal() })
     }
 
+    /// Notes the store that was named on the command line, for the commands after this one.
+    ///
+    /// - Returns: `false` if none was named, or if the home notes one.
+    @discardableResult func noteNamedStore() throws(CommandFailure) -> Bool {
+        guard options.store != nil, FileIdentity(path: places.storeNote) == nil else { return false }
+        try places.noteStore()
+        return true
+    }
+
     /// The person at the terminal, for a question.
     ///
     /// - Parameter failure: the error when nobody may or can be asked; it names the option that gives the answer.

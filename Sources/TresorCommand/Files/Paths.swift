@@ -171,7 +171,7 @@ struct Paths: Sendable, Equatable {
 
     /// The files and directories in which a home keeps the data of its identity. The device share is apart.
     static let objectNames = [
-        "identity", "pins", "heads", "stores", "services", "names", "wraps", "cleanup", "marks",
+        "identity", "pins", "heads", "stores", "services", "logins", "names", "wraps", "cleanup", "marks",
     ]
     static let objectDirectories = ["logs", "evidence", "records"]
 

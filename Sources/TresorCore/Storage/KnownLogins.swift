@@ -78,7 +78,6 @@ package struct KnownLogins: Hashable, Sendable {
         try change(at: statement.server, in: home) { (login) throws(TresorError) in
             let known = login.statement.flatMap { $0.user == statement.user ? $0 : nil }
             if let known {
-                guard statement.revision >= known.revision else { throw .forked }
                 guard statement.revision > known.revision || statement == known else { throw .forked }
             }
             login.statement = statement
@@ -100,6 +99,17 @@ package struct KnownLogins: Hashable, Sendable {
         try change(at: server, in: home) { (login) throws(TresorError) in
             login.failures = 0
             login.failed = 0
+        }
+    }
+
+    /// Forgets the log-in at a service, which is taken as it shows itself next: somebody restored it from a backup. Known
+    /// log-ins that do not decode are forgotten altogether.
+    package static func forget(at server: Hash256, in home: any Home) throws(TresorError) {
+        try home.exclusively { () throws(TresorError) in
+            guard let bytes = try home.read(.knownLogins) else { return }
+            var known = (try? KnownLogins(bytes)) ?? KnownLogins()
+            known.logins[server] = nil
+            try home.replace(.knownLogins, with: known.bytes)
         }
     }
 

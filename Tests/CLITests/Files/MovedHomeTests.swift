@@ -28,8 +28,8 @@ struct MovedHomeTests {
         let digest = try #require(Hash256([UInt8](repeating: 7, count: 32)))
         let tresor = TresorID(digest)
         return [
-            .identity, .names, .pins, .heads, .notedStores, .knownServices, .wraps, .cleanupJournal, .deviceShare,
-            .log(tresor),
+            .identity, .names, .pins, .heads, .notedStores, .knownServices, .knownLogins, .wraps, .cleanupJournal,
+            .deviceShare, .log(tresor),
             .log(tresor, part: 1),
             .state(tresor), .evidence(digest),
         ]

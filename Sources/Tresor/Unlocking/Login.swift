@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+package import TresorCore
+package import TresorCrypto
+
+/// The log-in by password at a service (SPEC §20.5): it brings the identity to a machine that has nothing but the name and
+/// the password. The service learns neither the password nor the identity.
+package struct Login: Sendable {
+    let client: Client
+    let service: any ServiceCaller
+    /// The hash of the address of the service, under which a home knows it again.
+    let audience: Hash256
+
+    /// - Parameter client: that of a session, to set the log-in; any other one, to log in.
+    package init(_ client: Client, at service: any ServiceCaller, audience: Hash256) {
+        self.client = client
+        self.service = service
+        self.audience = audience
+    }
+
+    var home: any Home { client.home }
+
+    /// A service that may be told what depends on a password.
+    struct Judged {
+        let server: Server
+        let id: Hash256
+        let parameters: LoginParameters
+    }
+
+    /// Asks the service who it is, and judges that before anything is sent that depends on a password: a service chooses
+    /// no cost outside the bounds, and is the one that this home knows at the address.
+    ///
+    /// - Throws: ``TresorError/altered`` for another one; the errors of ``ServiceCaller/server()``.
+    func judge(for handle: Name) async throws(TresorError) -> Judged {
+        let server = try await service.server()
+        let parameters = try LoginParameters(server: server, handle: handle)
+        let known = try KnownServices.server(at: audience, in: home)
+        guard known == nil || known == parameters.server else { throw .altered }
+        return Judged(server: server, id: parameters.server, parameters: parameters)
+    }
+}
+
+/// Opening the identity with name and password.
+extension Login {
+    /// Logs in. Takes about a second. The home is as before, except for what it knows of the service.
+    ///
+    /// - Throws: ``TresorError/wrongPassword`` for a wrong password and for a name that nobody has, which nobody can tell
+    ///   apart; ``TresorError/busy`` without a word to the service after three of these in a row, and where the service
+    ///   takes no more tries; ``TresorError/noAccess`` when the service ended the attempt; ``TresorError/altered`` for a
+    ///   service that is not the one that this home knows, that asks for a cost out of bounds, or that shows something else
+    ///   than the person left; ``TresorError/forked`` when it shows an older log-in or older keys than this home knows;
+    ///   ``TresorError/usage(_:)`` with `identityExists` for a home of somebody else; ``TresorError/unsupported`` for a
+    ///   service without such log-ins; the errors of the service and of the home.
+    @concurrent package func open(
+        _ handle: Name, password: borrowing Password
+    ) async throws(TresorError) -> LoggedIn {
+        let judged = try await judge(for: handle)
+        guard try blockedUntil(at: judged.id) == nil else { throw .busy }
+        try Cancellation.check()
+        let held = HeldLogin(try OPAQUELogin(input: judged.parameters.input(password)))
+        let answer = try await service.call(LoginRequest(handle: handle, message: held.message))
+        let proof = try await prove(held, answer, judged)
+        let shown = try await service.call(
+            FinishLoginRequest(attempt: answer.attempt, message: proof.value.message))
+        let opened = try read(shown, of: handle, by: proof, judged)
+        try check(opened)
+        try KnownLogins.note(shown.statement, in: home)
+        try KnownServices.meet(judged.id, at: audience, in: home)
+        try KnownLogins.forgetFailures(at: judged.id, in: home)
+        return opened
+    }
+
+    /// The time until which this home sends nothing, in seconds since 1970; `nil` if it may send something.
+    package func blockedUntil(at server: Hash256) throws(TresorError) -> UInt64? {
+        try KnownLogins.login(at: server, in: home).blockedUntil(at: client.clock())
+    }
+
+    /// Opens the envelope of an answer. Each answer that does not open is counted: it may have tested a guess.
+    private func prove(
+        _ held: HeldLogin, _ answer: LoginAnswer, _ judged: Judged
+    ) async throws(TresorError) -> HeldProof {
+        let (names, parameters) = (try judged.parameters.names(), try judged.parameters.parameters())
+        do throws(TresorError) {
+            return try await Cores.apart { () throws(TresorError) in
+                try held.finish(answer: answer.message, names: names, parameters: parameters)
+            }
+        } catch {
+            if error == .wrongPassword { try KnownLogins.noteFailure(at: judged.id, client.clock(), in: home) }
+            throw error
+        }
+    }
+
+    /// Judges what the service shows of the person who proved the password: all of it hangs together, and their newest keys
+    /// signed it.
+    private func read(
+        _ shown: FinishLoginAnswer, of handle: Name, by proof: HeldProof, _ judged: Judged
+    ) throws(TresorError) -> LoggedIn {
+        let statement = shown.statement
+        guard statement.server == judged.id,
+            try statement.record == LoginStatement.hash(ofRecord: proof.value.record),
+            try statement.copy == LoginStatement.hash(ofCopy: shown.copy)
+        else { throw .altered }
+        let copy = try IdentityFile(shown.copy)
+        guard let login = copy.login, login == (judged.id, statement.revision), copy.chain.handle == handle,
+            copy.chain.newest.generation == statement.generation
+        else { throw .altered }
+        try statement.verify(by: copy.chain)
+        return LoggedIn(identity: try proof.open(copy), copy: copy)
+    }
+
+    /// Checks that a home which is not empty is of the same person, and has no newer keys.
+    private func check(_ opened: LoggedIn) throws(TresorError) {
+        guard try home.read(.identity) != nil else { return }
+        let present = try client.identityFileBlocking().chain
+        guard present.user == opened.chain.user else { throw .usage(.identityExists) }
+        guard opened.chain.extends(present) else { throw .forked }
+    }
+
+    /// Brings the home to the identity and the password of a log-in. Takes about a second.
+    ///
+    /// An empty home gets the identity with a password slot alone, without pins and pinned heads. A home of the same keys
+    /// gets the password. A home of older keys gets the newer ones and loses its other slots: the renewal ended what they
+    /// opened.
+    ///
+    /// - Parameters:
+    ///   - cost: the cost of one guess of the password in this home.
+    ///   - noting: runs under the home's lock, in one step with the writing of an empty home's identity and before it.
+    ///     Returns what takes back what it did, for an identity that is not written.
+    /// - Throws: ``TresorError/busy`` when the identity here was changed since; the errors of
+    ///   ``SlotChanges/changePassword(to:cost:)``.
+    @concurrent package func install(
+        _ opened: LoggedIn, password: borrowing Password, cost: Argon2id.Cost,
+        noting: @escaping @Sendable () -> @Sendable () -> Void = { {} }
+    ) async throws(TresorError) -> Session {
+        let session = Session(client: client, identity: opened.identity)
+        let present = try home.read(.identity)
+        if present != nil, try client.identityFileBlocking().chain == opened.chain {
+            try await session.unlocking.changePassword(to: password, cost: cost)
+            return session
+        }
+        let slot = try await HeldPassword.slot(
+            of: opened.identity, password: password, cost: cost, time: client.clock())
+        let file = try IdentityFile(of: opened.identity, previous: opened.copy.previous, slots: [slot])
+        try await client.changingSlots { [client] () async throws(TresorError) in
+            guard let present else {
+                let home = client.home
+                return try home.exclusively { () throws(TresorError) in
+                    try Recovery.fill(home, with: file, noting: noting)
+                }
+            }
+            let former = try IdentityFile(present)
+            var left = CleanupJournal()
+            left.kits = Set(former.kitLocator.map { [CleanupJournal.Kit(user: file.chain.user, locator: $0)] } ?? [])
+            left.devices = Set(former.devices.map { CleanupJournal.Device(user: file.chain.user, id: $0.id) })
+            try client.cleanup.replaceIdentity(present, with: file, noting: left)
+            try client.home.delete(.deviceShare)
+        }
+        return session
+    }
+}
+
+/// An identity that a log-in opened, judged and not yet written.
+package struct LoggedIn: Sendable {
+    let identity: Identity
+    /// The login copy.
+    let copy: IdentityFile
+
+    /// The card chain of the person.
+    package var chain: CardChain { copy.chain }
+}
+
+/// A log-in that goes on on another thread, which takes it over.
+private final class HeldLogin: Sendable {
+    private let login: Mutex<OPAQUELogin?>
+    let message: [UInt8]
+
+    init(_ login: consuming OPAQUELogin) {
+        message = login.message
+        self.login = Mutex(login)
+    }
+
+    func finish(
+        answer: [UInt8], names: OPAQUE.Names, parameters: OPAQUE.Parameters
+    ) throws(TresorError) -> HeldProof {
+        let taken = login.withLock { $0.take() }
+        guard let taken else { throw .cancelled }
+        return HeldProof(try taken.finish(answer: answer, names: names, parameters: parameters))
+    }
+}
+
+/// The outcome of a right password. The session key in it is used for nothing.
+private final class HeldProof: Sendable {
+    let value: OPAQUELogin.Outcome
+
+    init(_ value: consuming OPAQUELogin.Outcome) { self.value = value }
+
+    /// Opens a login copy.
+    func open(_ copy: IdentityFile) throws(TresorError) -> Identity {
+        try copy.open(withExportKey: value.exportKey)
+    }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+package import TresorCore
+package import TresorCrypto
+
+/// Setting the log-in of a session's person, which needs the identity and no former password.
+extension Login {
+    /// An account after its log-in was set.
+    package struct Registered: Sendable {
+        package let state: AccountState
+        /// The account as it was before; `nil` for one that has just begun, or is closed.
+        package let before: AccountAnswer?
+        /// Whether the log-in was set now.
+        package let isSet: Bool
+    }
+
+    /// Registers with a password, resumes a registration, or sets the log-in of an account anew. Takes about a second.
+    ///
+    /// A log-in that opens the newest keys is left as it is in a home that knows it, unless its password is to be another
+    /// one: in a new home it may still open with a former password. Each call may be repeated.
+    ///
+    /// - Parameters:
+    ///   - invitation: the code of an invitation; empty for none.
+    ///   - replaces: whether the password takes the place of that of a log-in which is good.
+    /// - Throws: ``TresorError/usage(_:)`` with `passwordTooShort` for fewer than 8 code points;
+    ///   ``TresorError/altered`` for a service that is not the one that this home knows, that asks for a cost out of bounds,
+    ///   or that shows a statement of somebody else; ``TresorError/forked`` for an older statement than this home knows;
+    ///   ``TresorError/store(_:)`` with `notStored` when the service did not keep what it accepted;
+    ///   ``TresorError/unsupported`` for a service without such log-ins; ``TresorError/busy`` when another process changed
+    ///   the identity; the errors of the service and of the home.
+    @concurrent package func register(
+        _ password: borrowing Password, invitation: [UInt8] = [], replaces: Bool = false
+    ) async throws(TresorError) -> Registered {
+        guard password.count >= Password.shortestNew else { throw .usage(.passwordTooShort) }
+        guard let identity = client.identity else { throw .noAccess }
+        let judged = try await judge(for: identity.handle)
+        try Cancellation.check()
+        let held = HeldRegistration(try OPAQUERegistration(input: judged.parameters.input(password)))
+        let answer = try await call(
+            RegisterRequest(chain: identity.chain.bytes, invitation: invitation, blinded: held.message))
+        guard answer.state != .closed else { return Registered(state: .closed, before: nil, isSet: false) }
+        if answer.state != .active { try Session(client: client, identity: identity).unlocking.awaitKitCopy() }
+        let isKnown = try KnownLogins.login(at: judged.id, in: home).statement?.user == identity.user
+        let before = answer.state == .asked ? nil : try await account(at: judged.id)
+        if let before, isKnown, !replaces, Self.isGood(before, for: identity) {
+            return Registered(state: answer.state, before: before, isSet: false)
+        }
+        let request = try await finish(
+            held, answer, revision: before?.statement?.revision ?? 0, by: identity, judged)
+        let state = try await call(request).state
+        let after = try await account(at: judged.id)
+        guard after.statement == request.statement, after.hasRecord else { throw .store(.notStored) }
+        return Registered(state: state, before: before, isSet: true)
+    }
+
+    /// Whether the log-in of an account opens the newest keys.
+    private static func isGood(_ account: AccountAnswer, for identity: Identity) -> Bool {
+        account.hasRecord && account.statement?.generation == identity.generation
+    }
+
+    /// Asks for the account of the person, and notes the statement about their log-in.
+    ///
+    /// - Throws: the errors of ``register(_:invitation:replaces:)``; ``TresorError/noAccess`` without an account.
+    @concurrent package func account() async throws(TresorError) -> AccountAnswer {
+        guard let identity = client.identity else { throw .noAccess }
+        return try await account(at: try await judge(for: identity.handle).id)
+    }
+
+    private func account(at server: Hash256) async throws(TresorError) -> AccountAnswer {
+        let account = try await call(AccountRequest())
+        if let statement = account.statement, let identity = client.identity {
+            guard statement.server == server else { throw .altered }
+            try statement.verify(by: identity.chain)
+            try KnownLogins.note(statement, in: home)
+        }
+        return account
+    }
+
+    /// Makes the record and the login copy, and signs what both are.
+    private func finish(
+        _ held: HeldRegistration, _ answer: RegisterAnswer, revision: UInt64, by identity: Identity, _ judged: Judged
+    ) async throws(TresorError) -> FinishRequest {
+        guard revision < .max else { throw .altered }
+        let (names, parameters) = (try judged.parameters.names(), try judged.parameters.parameters())
+        let serverKey = judged.server.key.bytes
+        let outcome = try await Cores.apart { () throws(TresorError) in
+            try held.finish(
+                evaluated: answer.evaluated, serverKey: serverKey, names: names, parameters: parameters)
+        }
+        let file = try client.identityFileBlocking()
+        guard file.chain == identity.chain else { throw .busy }
+        try file.prove(with: identity)
+        let time = client.clock()
+        let copy = try outcome.copy(of: file, identity, at: judged.id, revision: revision + 1, time: time)
+        let record = outcome.record
+        let statement = try LoginStatement(
+            by: identity, server: judged.id, revision: revision + 1, record: LoginStatement.hash(ofRecord: record),
+            copy: LoginStatement.hash(ofCopy: copy), time: time)
+        return FinishRequest(record: record, statement: statement, copy: copy)
+    }
+
+    /// Sends a request in the name of the person.
+    private func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
+        guard let speaker = client.speaker else { throw .noAccess }
+        return try await speaker.call(from: home) { () async throws(TresorError) in try await service.call(request) }
+    }
+}
+
+/// A registration that goes on on another thread, which takes it over.
+private final class HeldRegistration: Sendable {
+    private let registration: Mutex<OPAQUERegistration?>
+    let message: [UInt8]
+
+    init(_ registration: consuming OPAQUERegistration) {
+        message = registration.message
+        self.registration = Mutex(registration)
+    }
+
+    func finish(
+        evaluated: [UInt8], serverKey: [UInt8], names: OPAQUE.Names, parameters: OPAQUE.Parameters
+    ) throws(TresorError) -> HeldOutcome {
+        let taken = registration.withLock { $0.take() }
+        guard let taken else { throw .cancelled }
+        return HeldOutcome(
+            try taken.finish(evaluated: evaluated, serverKey: serverKey, names: names, parameters: parameters))
+    }
+}
+
+/// The outcome of a registration: the record for the service, and the key of the login copy.
+private final class HeldOutcome: Sendable {
+    private let value: OPAQUERegistration.Outcome
+
+    init(_ value: consuming OPAQUERegistration.Outcome) { self.value = value }
+
+    var record: [UInt8] { value.record }
+
+    /// Makes the login copy.
+    func copy(
+        of file: IdentityFile, _ identity: Identity, at server: Hash256, revision: UInt64, time: UInt64
+    ) throws(TresorError) -> [UInt8] {
+        try file.loginCopy(
+            of: identity, exportKey: value.exportKey, server: server, revision: revision, time: time
+        ).bytes
+    }
+}

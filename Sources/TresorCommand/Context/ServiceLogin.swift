@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+import TresorRemote
+import TresorStore
+
+/// The log-in by password at the service of a command, and what is said about it (SPEC §20.5).
+struct ServiceLogin: Sendable {
+    let login: Login
+    /// The address, fit to be shown.
+    let place: String
+    private let workplace: CommandContext
+    private let client: ServiceClient
+    private let audience: Hash256
+
+    /// - Parameter session: whose log-in is set; `nil` for somebody who logs in.
+    /// - Returns: `nil` if the store is a file.
+    init?(_ session: Session?, _ workplace: CommandContext) throws {
+        guard let client = workplace.service, let service = try workplace.invocation.places.service() else {
+            return nil
+        }
+        try Self.checkHome(of: workplace)
+        self.workplace = workplace
+        self.client = client
+        place = DisplayText.quoted(service.address.description)
+        audience = try service.address.audience.hash()
+        login = Login(session?.client ?? workplace.client, at: client, audience: audience)
+    }
+
+    /// Whether a home knows of a log-in by a password of its person at the service in use.
+    static func isKnown(in workplace: CommandContext) throws -> Bool {
+        guard let service = try workplace.invocation.places.service() else { return false }
+        try checkHome(of: workplace)
+        let home = workplace.client.home
+        guard let server = try KnownServices.server(at: service.address.audience.hash(), in: home),
+            let statement = try KnownLogins.login(at: server, in: home).statement
+        else { return false }
+        return try statement.hasPassword && statement.user == workplace.identityFile().chain.user
+    }
+
+    /// Names what the home knows of services and log-ins, if it does not read: the service is not to blame.
+    private static func checkHome(of workplace: CommandContext) throws(CommandFailure) {
+        let (places, home) = (workplace.invocation.places, workplace.client.home)
+        for object in [HomeObject.knownServices, .knownLogins] {
+            do throws(TresorError) {
+                guard let bytes = try home.read(object) else { continue }
+                if object == .knownServices { _ = try KnownServices(bytes) } else { _ = try KnownLogins(bytes) }
+            } catch {
+                let path = DirectoryHome(data: places.data, state: places.state).path(of: object)
+                throw CommandFailure(error, file: path, hints: ["tresor check"])
+            }
+        }
+    }
+
+    /// Says how often somebody tried to log in and did not have the password.
+    func tellFailures(of account: AccountAnswer?) {
+        guard let account, let statement = account.statement, account.failures > 0 else { return }
+        let count = account.failures
+        workplace.output.say(
+            "\(count) \(count == 1 ? "log-in" : "log-ins") under your handle since "
+                + "\(Timestamp(seconds: statement.time).date) did not end with the password, the last at "
+                + "\(Timestamp(seconds: account.failed).dateAndMinute); if they were not yours, somebody guesses: "
+                + "a long password keeps them out")
+    }
+
+    /// Gives the log-in another password.
+    func change(to password: borrowing Password) async throws {
+        do throws(TresorError) {
+            tellFailures(of: try await login.register(password, replaces: true).before)
+        } catch {
+            throw await failure(of: error)
+        }
+    }
+
+    /// Sets the log-in anew if the service has one: with a password that was just set, or with new keys. The rest of the
+    /// command stays done if this fails.
+    ///
+    /// - Parameter isRecovery: whether the password is another one, and the keys may be the same.
+    func renew(_ password: borrowing Password, isRecovery: Bool) async {
+        let wasKnown = (try? Self.isKnown(in: workplace)) ?? false
+        do throws(TresorError) {
+            guard try await login.account().statement?.hasPassword == true else { return }
+            _ = try await login.register(password, replaces: true)
+            workplace.output.say("the log-in at \(place) is set anew: this password opens your newest keys there")
+        } catch {
+            // Somebody whom the service does not know has no log-in there.
+            guard wasKnown || ![.noAccess, .waiting, .unsupported].contains(error) else { return }
+            let reason = await failure(of: error).message
+            workplace.output.say("the log-in at \(place) was not set anew: \(reason)")
+            // A log-in that the home knows and that opens the newest keys is left as it is by the second.
+            let isKnown = (try? Self.isKnown(in: workplace)) ?? false
+            workplace.output.hint(isRecovery && isKnown ? "tresor passwd" : "tresor register")
+        }
+    }
+
+    /// The failure to set the log-in, or to log in.
+    ///
+    /// - Parameter handle: the name that was given; `nil` where the log-in is set.
+    func failure(of error: TresorError, as handle: Name? = nil) async -> CommandFailure {
+        switch error {
+        case .unsupported:
+            CommandFailure(
+                of: error, "the service at \(place) has no log-in by password, or one of another release",
+                hints: handle == nil ? [] : ["tresor recover"])
+        case .altered: await alteredFailure(as: handle)
+        case .forked: forkedFailure
+        case .busy: await busyFailure(as: handle)
+        default: CommandFailure(error)
+        }
+    }
+
+    /// Says why the service is not believed.
+    private func alteredFailure(as handle: Name?) async -> CommandFailure {
+        let home = workplace.client.home
+        let words: String
+        if let server = try? await client.server() {
+            let known = try? KnownServices.server(at: audience, in: home)
+            if let known, (try? server.id()) != known {
+                return otherService
+            }
+            let isFair = (try? Argon2id.Cost(memoryKiB: server.memoryKiB, passes: server.passes)) != nil
+            words =
+                isFair
+                ? "what the service at \(place) shows of a log-in is not what its owner left there: it is damaged or forged"
+                : "the service at \(place) asks for a cost of passwords that no service may choose; nothing that depends "
+                    + "on the password was sent"
+        } else {
+            words = "the service at \(place) is not the one that answered before: somebody may stand in between"
+        }
+        return CommandFailure(of: .altered, "\(words); ask its operator")
+    }
+
+    private var otherService: CommandFailure {
+        CommandFailure(
+            of: .altered,
+            "the service at \(place) is not the one that this home has met there, and nothing that depends on the password "
+                + "was sent; ask its operator whether they made a new one: if they did not, somebody stands in between",
+            hints: [wayOut])
+    }
+
+    private var forkedFailure: CommandFailure {
+        CommandFailure(
+            of: .forked,
+            "the service at \(place) shows an older log-in of yours than this home knows: it was restored from a backup, "
+                + "your newest keys are not there yet, or it wants a former password to count; ask its operator",
+            hints: [wayOut])
+    }
+
+    /// The person with the identity may take the service as it is; an empty home has met it in vain.
+    private var wayOut: String {
+        let isEmpty = (try? workplace.client.home.read(.identity)) == nil
+        return isEmpty ? "tresor … {--home} --home DIR" : "tresor register --replace"
+    }
+
+    /// Says whether this home sends nothing, or the service takes nothing.
+    private func busyFailure(as handle: Name?) async -> CommandFailure {
+        guard handle != nil else { return CommandFailure(.busy) }
+        let otherWays = "a machine with your identity, a trusted device and the kit need no log-in"
+        let server = try? await client.serverID()
+        guard let until = server.flatMap({ try? login.blockedUntil(at: $0) }) else {
+            return CommandFailure(
+                of: .busy,
+                "the service at \(place) takes no log-in now: there were too many under this name or from this network; "
+                    + "try again in ten minutes; \(otherWays)")
+        }
+        return CommandFailure(
+            of: .busy,
+            "\(KnownLogins.mostFailures) answers of the service at \(place) did not open with the password: each more would "
+                + "let the one who answers there test a guess of it, so nothing was sent, and nothing will be until "
+                + "\(Timestamp(seconds: until).dateAndMinute) (UTC); \(otherWays)")
+    }
+}

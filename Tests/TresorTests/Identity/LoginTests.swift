@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+
+@testable import Tresor
+@testable import TresorCore
+
+/// The client's side of log-ins by password, before a service that may show anything.
+@Suite struct LoginTests {
+    private let world = World()
+    private let service: LoginService
+    private let hers = MemoryHome()
+    private let anna: Session
+    private let audience: Hash256
+
+    init() async throws {
+        service = try LoginService()
+        anna = try await world.quick("anna", home: hers)
+        audience = try anyDigest()
+    }
+
+    private func login(_ client: Client, at service: LoginService? = nil) -> Login {
+        Login(client, at: service ?? self.service, audience: audience)
+    }
+
+    /// The log-in of a home without an identity, or of one whose identity is closed.
+    private func login(from home: MemoryHome, at service: LoginService? = nil) -> Login {
+        login(world.client(home), at: service)
+    }
+
+    private func name(_ text: String = "anna") throws -> Name { try Name(typed: text) }
+
+    @discardableResult private func register(
+        _ text: String, replaces: Bool = false, as session: Session? = nil
+    ) async throws -> Login.Registered {
+        try await login((session ?? anna).client).register(password(text), replaces: replaces)
+    }
+
+    private func enter(
+        _ home: MemoryHome, with text: String, at service: LoginService? = nil
+    ) async throws -> Session {
+        let login = login(from: home, at: service)
+        let opened = try await login.open(name(), password: password(text))
+        return try await login.install(opened, password: password(text), cost: .floor)
+    }
+
+    private func refusal(_ home: MemoryHome, with text: String, at service: LoginService? = nil) async -> TresorError? {
+        await failure { _ = try await login(from: home, at: service).open(name(), password: password(text)) }
+    }
+
+    @Test func nameAndPasswordBringTheIdentityToAnEmptyHome() async throws {
+        #expect(try await register("first").isSet)
+        let home = MemoryHome()
+        let session = try await enter(home, with: "first")
+        #expect(session.identity.chain == anna.identity.chain)
+        let file = try session.client.identityFileBlocking()
+        #expect(file.slots.map(\.isPassword) == [true])
+        #expect(try file.open(withPassword: password("first")).user == anna.identity.user)
+        #expect(Set(home.contents.keys) == [.identity, .knownLogins, .knownServices])
+        #expect(await refusal(MemoryHome(), with: "second") == .wrongPassword)
+        // Nobody has the name: the answer is as for a wrong password.
+        let empty = try LoginService()
+        #expect(await refusal(MemoryHome(), with: "first", at: empty) == .wrongPassword)
+        #expect(empty.take() == [.server, .login])
+    }
+
+    @Test func registrationIsRepeatedUntilTheLogInOpensTheNewestKeys() async throws {
+        let short = await failure { _ = try await login(anna.client).register(Password("7 chars")) }
+        #expect(short == .usage(.passwordTooShort))
+        #expect(service.take().isEmpty)
+        #expect(try await register("first").before == nil)
+        let again = try await register("first")
+        #expect(!again.isSet && again.before?.statement?.revision == 1)
+        service.hasRecord = false
+        #expect(try await register("first").isSet && service.kept?.statement.revision == 2)
+        // A home that never saw the log-in sets its own password.
+        hers.delete(.knownLogins)
+        #expect(try await register("first").isSet && service.kept?.statement.revision == 3)
+        let kit: RecoveryKit? = nil
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: kit)
+        #expect(try await register("new", as: renewed).isSet && service.kept?.statement.generation == 1)
+        #expect(try await !register("new", as: renewed).isSet)
+    }
+
+    @Test func aHomeFollowsTheOtherMachine() async throws {
+        try await register("first")
+        let home = MemoryHome()
+        let desk = try await enter(home, with: "first")
+        try await register("second", replaces: true)
+        #expect(await refusal(home, with: "first") == .wrongPassword)
+        _ = try await enter(home, with: "second")
+        #expect(try desk.client.identityFileBlocking().open(withPassword: password("second")).user == anna.user)
+        _ = try await desk.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
+        let kit: RecoveryKit? = nil
+        let renewed = try await anna.renewal.renew(password: password("third"), cost: .floor, kit: kit)
+        _ = try await renewed.renewal.finishInEachTresor()
+        try await register("third", as: renewed)
+        let session = try await enter(home, with: "third")
+        #expect(session.identity.generation == 1 && home.read(.deviceShare) == nil)
+        #expect(try session.client.identityFileBlocking().slots.map(\.isPassword) == [true])
+    }
+
+    @Test func aHomeOfSomebodyElseStaysTheirs() async throws {
+        try await register("first")
+        let home = MemoryHome()
+        _ = try await world.quick("bruno", home: home)
+        let before = home.contents
+        #expect(await refusal(home, with: "first") == .usage(.identityExists))
+        #expect(home.contents == before)
+    }
+
+    @Test(arguments: [(65_535, 3), (4_194_305, 3), (65_536, 2), (65_536, 17)] as [(UInt32, UInt32)])
+    func A115_aCostOutOfBoundsIsSentNothing(_ cost: (memoryKiB: UInt32, passes: UInt32)) async throws {
+        let greedy = try LoginService(memoryKiB: cost.memoryKiB, passes: cost.passes)
+        let home = MemoryHome()
+        #expect(await refusal(home, with: "first", at: greedy) == .altered)
+        #expect(await failure { _ = try await login(anna.client, at: greedy).register(password("first")) } == .altered)
+        #expect(greedy.take() == [.server, .server] && home.contents.isEmpty)
+    }
+
+    @Test func A115_anotherServiceThanTheHomeKnowsIsSentNothing() async throws {
+        try await register("first")
+        let home = MemoryHome()
+        _ = try await enter(home, with: "first")
+        let (before, other) = (home.contents, try LoginService())
+        #expect(await refusal(home, with: "first", at: other) == .altered)
+        #expect(other.take() == [.server] && home.contents == before)
+    }
+
+    /// Whoever has not the key of the service tests one guess with each answer.
+    @Test func A117_afterThreeAnswersThatDoNotOpenNothingIsSent() async throws {
+        try await register("first")
+        let home = MemoryHome()
+        let impostor = try LoginService(showing: service.shown)
+        impostor.kept = service.kept
+        for _ in 0..<3 { #expect(await refusal(home, with: "first", at: impostor) == .wrongPassword) }
+        #expect(impostor.take() == [.server, .login, .server, .login, .server, .login])
+        #expect(await refusal(home, with: "first", at: impostor) == .busy)
+        #expect(await refusal(home, with: "first") == .busy)
+        #expect(impostor.take() == [.server])
+        world.clock.advance(by: KnownLogins.pause + 1)
+        #expect(await refusal(home, with: "first", at: impostor) == .wrongPassword)
+        #expect(await refusal(home, with: "first", at: impostor) == .busy)
+        world.clock.advance(by: KnownLogins.pause + 1)
+        _ = try await enter(home, with: "first")
+        #expect(try KnownLogins.login(at: service.shown.id(), in: home).failures == 0)
+    }
+
+    @Test func A122_anOlderLogInIsAFork() async throws {
+        try await register("first")
+        let older = service.kept
+        try await register("second", replaces: true)
+        let home = MemoryHome()
+        _ = try await enter(home, with: "second")
+        let before = home.contents
+        service.kept = older
+        #expect(await refusal(home, with: "first") == .forked)
+        #expect(await failure { _ = try await login(anna.client).account() } == .forked)
+        #expect(await failure { try await register("third", replaces: true) } == .forked)
+        #expect(service.kept?.statement == older?.statement)
+        // Another statement of one revision, from a home that saw neither.
+        hers.delete(.knownLogins)
+        world.clock.advance(by: 1)
+        try await register("third", replaces: true)
+        #expect(service.kept?.statement.revision == 2)
+        #expect(await refusal(home, with: "third") == .forked)
+        #expect(home.contents == before)
+        // An empty machine knows no better.
+        _ = try await enter(MemoryHome(), with: "third")
+    }
+
+    @Test func A122_olderKeysThanTheHomeHasAreAFork() async throws {
+        try await register("first")
+        let kit: RecoveryKit? = nil
+        _ = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: kit)
+        let home = hers
+        home.delete(.knownLogins)
+        let before = home.contents
+        #expect(await refusal(home, with: "first") == .forked)
+        #expect(home.contents == before)
+    }
+
+    /// The service has the record, its session key and the client's proof.
+    @Test func A123_nothingOfTheServiceOpensTheCopy() async throws {
+        try await register("first")
+        let kept = try #require(service.kept)
+        let copy = try IdentityFile(kept.copy)
+        let parameters = try LoginParameters(server: service.shown, handle: name())
+        let begun = try OPAQUELogin(input: parameters.input(password("first")))
+        let answer = try await service.call(LoginRequest(handle: name(), message: begun.message))
+        let outcome = try begun.finish(
+            answer: answer.message, names: parameters.names(), parameters: parameters.parameters())
+        #expect(outcome.record == kept.record)
+        let opened = try copy.open(withExportKey: outcome.exportKey)
+        #expect(opened.user == anna.user)
+        let sessionKey = try SecretBytes(copying: outcome.sessionKey.span)
+        let session = (0..<sessionKey.count).map { sessionKey.span[$0] }
+        for start in stride(from: 0, through: kept.record.count - 32, by: 32) {
+            let piece = Array(kept.record[start..<start + 32])
+            #expect(throws: TresorError.altered) { try Self.open(copy, with: piece + piece) }
+        }
+        for secret in [session, Array(session.reversed()), outcome.message, [UInt8](repeating: 0, count: 64)] {
+            #expect(throws: TresorError.altered) { try Self.open(copy, with: secret) }
+        }
+    }
+
+    private static func open(_ copy: IdentityFile, with bytes: [UInt8]) throws {
+        let key = try SecretBytes(copying: bytes.span)
+        _ = try copy.open(withExportKey: key)
+    }
+
+    /// A statement that fits the copy, by anybody.
+    private func statement(
+        by identity: Identity, server: Hash256? = nil, revision: UInt64 = 2, _ kept: LoginService.Kept
+    ) throws -> LoginStatement {
+        try LoginStatement(
+            by: identity, server: server ?? service.shown.id(), revision: revision,
+            record: LoginStatement.hash(ofRecord: kept.record), copy: LoginStatement.hash(ofCopy: kept.copy),
+            time: world.clock.now)
+    }
+
+    @Test func whatDoesNotHangTogetherIsRefused() async throws {
+        try await register("first")
+        let former = try #require(service.kept)
+        try await register("second", replaces: true)
+        let kept = try #require(service.kept)
+        let eve = try identity("anna")
+        let next = try anna.identity.renewCard(time: world.clock.now).identity
+        let lies: [(String, FinishLoginAnswer)] = [
+            ("the former copy", FinishLoginAnswer(statement: kept.statement, copy: former.copy)),
+            ("the former statement", FinishLoginAnswer(statement: former.statement, copy: kept.copy)),
+            ("the former log-in", FinishLoginAnswer(statement: former.statement, copy: former.copy)),
+            ("no copy", FinishLoginAnswer(statement: kept.statement, copy: [])),
+            ("somebody else's statement", FinishLoginAnswer(statement: try statement(by: eve, kept), copy: kept.copy)),
+            ("newer keys", FinishLoginAnswer(statement: try statement(by: next, kept), copy: kept.copy)),
+            (
+                "another service",
+                FinishLoginAnswer(
+                    statement: try statement(by: anna.identity, server: anyDigest(), kept), copy: kept.copy)
+            ),
+            (
+                "another revision",
+                FinishLoginAnswer(statement: try statement(by: anna.identity, revision: 3, kept), copy: kept.copy)
+            ),
+        ]
+        let home = MemoryHome()
+        for (text, lie) in lies {
+            service.show { _ in lie }
+            #expect(await refusal(home, with: "second") == .altered, "\(text)")
+            #expect(home.contents.isEmpty, "\(text)")
+        }
+        service.show { $0 }
+        _ = try await enter(home, with: "second")
+    }
+}
