@@ -29,9 +29,9 @@ enum ApprovalOperations {
         guard let member = state.members[identity.user] else { throw state.refusal(of: identity.user) }
         let approval = try input.list("log")[Int(member.since)]
         let released = try ReleasedKeys(approval: approval, at: member.since, in: state, for: identity)
+        let sealed = try wrap.sealedKeys(as: identity, of: state.tresor, statement: statement, card: card)
         let keys = try wrap.openWaiting(
-            as: identity, of: state.tresor, statement: statement, card: card, history: member.history,
-            key: released.key(of: epoch))
+            sealed, of: state.tresor, statement: statement, history: member.history, key: released.key(of: epoch))
         let secret = try keys.secret()
         return VectorFields(["keys": secret.span.publicBytes])
     }

@@ -39,7 +39,7 @@ enum Conformance {
         case .outbox: return try Outbox(bytes).bytes
         case .approvalEvidence: return try ApprovalEvidence(bytes).bytes
         case .deviceMailbox: return try DeviceMailbox(bytes).bytes
-        case .evidence, .state, .account, .refusal, .serverKey, .deviceOffer, .deviceAnswer, .deviceBundle:
+        case .evidence, .state, .refusal, .serverKey, .deviceOffer, .deviceAnswer, .deviceBundle:
             throw .unsupported
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
 import TresorCrypto
 
 /// The computations of both sides of a log-in (SPEC §20), with the drawn values that a test gives.
@@ -54,6 +55,18 @@ enum LoginOperations {
         let last = try input.bytes("last message")
         try answer.check(last.span)
         return VectorFields(["session key": answer.sessionKey.span.publicBytes])
+    }
+
+    static func openLogin(_ input: VectorFields) throws -> VectorFields {
+        let file = try IdentityFile(input.bytes("file"))
+        let identity = try file.open(withExportKey: input.secret("export key"))
+        guard let login = file.login else { throw TresorError.altered }
+        return VectorFields([
+            "user": identity.user.digest.bytes, "generation": bigEndianBytes(identity.generation),
+            "server id": login.server.bytes, "revision": bigEndianBytes(login.revision),
+            "record hash": try LoginStatement.hash(ofRecord: input.bytes("record")).bytes,
+            "copy hash": try LoginStatement.hash(ofCopy: file.bytes).bytes,
+        ])
     }
 
     private static func server(_ input: VectorFields) throws -> OPAQUEServer {

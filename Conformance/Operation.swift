@@ -85,6 +85,7 @@ enum Operation {
         case "answerLogin": try LoginOperations.answerLogin(input)
         case "finishLogin": try LoginOperations.finishLogin(input)
         case "checkLogin": try LoginOperations.checkLogin(input)
+        case "openLogin": try LoginOperations.openLogin(input)
         default: throw VectorProblem("unknown operation \(operation)")
         }
     }

@@ -125,7 +125,8 @@ enum ServiceOperations {
         reader(InboxRequest.self), reader(InboxAnswer.self), reader(AdmitRequest.self),
         reader(DeleteTresorRequest.self), reader(PutBlobRequest.self), reader(BlobRequest.self),
         reader(BlobAnswer.self), reader(BlobsRequest.self), reader(BlobsAnswer.self), reader(DeleteBlobsRequest.self),
-        reader(DeleteAccountRequest.self), reader(DoneAnswer.self),
+        reader(DeleteAccountRequest.self), reader(DoneAnswer.self), reader(LoginRequest.self),
+        reader(LoginAnswer.self), reader(FinishLoginRequest.self), reader(FinishLoginAnswer.self),
     ])
 
     private static func reader<Message: ServiceMessage>(_ type: Message.Type) -> (String, Reader) {

@@ -32,9 +32,11 @@ end_steps() {
     printf '%s\n' "${steps[@]}"
 }
 
-# The tests in groups, the longest first. What is in no other group is in the last one.
+# The tests in groups, the longest first. What is in no other group is in the last one. The scripts are two groups: alone
+# they would take as long as all others in the two other places.
 declare -A groups=(
     [scripts]='--filter ^CLITests\.ScriptTests'
+    [more_scripts]='--filter ^CLITests\.ScriptTests'
     [attacks]='--filter ^AttackTests\.'
     [client]='--filter ^TresorTests\.'
     [service]='--filter ^TresorServiceTests\.'
@@ -42,9 +44,10 @@ declare -A groups=(
     [commands]='--filter ^CLITests\. --skip ^CLITests\.ScriptTests'
     [others]='--skip ^(CLITests|AttackTests|TresorTests|TresorServiceTests|VectorTests)\.'
 )
-group_order=(client scripts attacks service vectors commands others)
+declare -A part=([scripts]=1/2 [more_scripts]=2/2)
+group_order=(scripts more_scripts client attacks service commands vectors others)
 # Those that judge no key of Argon2id: there it costs nothing, and was most of their time.
-cheap=" client service scripts schedules histories simulations slots "
+cheap=" client service scripts more_scripts schedules histories simulations slots "
 
 run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a process and a temporary folder of their own
     local name=$1 start=$SECONDS log=$logs/$1.log variables=()
@@ -55,6 +58,7 @@ run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a pro
         variables+=("LD_PRELOAD=$place/$name.so")
     fi
     # Tests find the packages of the second implementation. A build has another environment: it would begin anew.
+    [ -z "${part[$name]:-}" ] || variables+=("TRESOR_SCRIPT_PART=${part[$name]}")
     variables+=("TMPDIR=$place/$name" "PATH=$PWD/.venv/bin:$PATH" NO_COLOR=1)
     if env "${variables[@]}" "$programs/tresorPackageTests.xctest" --testing-library swift-testing --no-parallel "$@" \
         >"$log" 2>&1 </dev/null
@@ -74,15 +78,15 @@ run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a pro
     return 1
 }
 
-run_groups() { # runs all groups, one process more than there are cores: tests wait for programs, locks and ends
+run_groups() { # run_groups [FUNCTION...]: runs all groups and these, one process more than there are cores: tests wait
     local name running=0 red=0
-    for name in "${group_order[@]}"; do
+    for name in "${group_order[@]}" "$@"; do
         if [ "$running" -gt "$(nproc)" ]; then
             wait -n || red=1
             running=$((running - 1))
         fi
         # shellcheck disable=SC2086 # the words of a group
-        run_tests "$name" ${groups[$name]} &
+        if [ -n "${groups[$name]:-}" ]; then run_tests "$name" ${groups[$name]} & else "$name" & fi
         running=$((running + 1))
     done
     while [ "$running" -gt 0 ]; do

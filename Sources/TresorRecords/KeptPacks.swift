@@ -169,7 +169,7 @@ final class PackReader {
     func pack(of sequence: UInt64) throws(TresorError) -> [UInt8]? {
         let part = PackFiles.part(of: sequence)
         if places?.part != part { places = (part, [:], 0) }
-        // Who asks for one pack reads no piece behind it.
+        // A call for one pack reads no piece behind it.
         while places?.pieces[sequence] == nil, let next = places?.next {
             guard let piece = try files.piece(next, of: part) else {
                 places?.next = nil

@@ -6,11 +6,15 @@
     import Testing
 
     /// `scripts/demo --service`: what it prints is what README shows, and it leaves nothing behind.
-    @Suite(.serialized, .enabled(if: DemonstrationRun.isPossible, "PostgreSQL is not installed"))
+    @Suite(
+        .serialized, .enabled(if: DemonstrationRun.isPossible, "PostgreSQL is not installed"),
+        .enabled(if: DemonstrationRun.hasNamespaces, "missing: namespaces"))
     struct DemonstrationTests {
         @Test func theSessionsOfReadmeAreThoseThatRun() async throws {
             let run = try DemonstrationRun()
             #expect(await run.end() == 0, "\(run.output)")
+            // Each machine has an address of its own.
+            for address in ["192.0.2.1/", "198.51.100.2/", "203.0.113.2/"] { #expect(run.output.contains(address)) }
             for (section, count) in [("Two machines", 10), ("Approval", 13)] {
                 var lines = run.output.split(separator: "\n").map(DemonstrationRun.general)[...]
                 let steps = try ReadmeSession(section: section).steps
@@ -48,6 +52,16 @@
             let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
             return !versions.isEmpty
         }
+
+        /// Whether the system permits a network for each machine. Without, the script ends with 1.
+        static let hasNamespaces: Bool = {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            let up = "--net ip link set lo up 2>/dev/null"
+            process.arguments = ["-c", "unshare \(up) || unshare --user --map-root-user \(up)"]
+            guard (try? process.run()) != nil, (try? process.end()) != nil else { return false }
+            return process.terminationStatus == 0
+        }()
 
         /// - Parameters:
         ///   - failing: a command of tresor that ends with 77 there.

@@ -71,7 +71,7 @@ import TresorCrypto
     ]
 
     @Test("Bad encodings are refused, and the identity", arguments: badEncodings)
-    func refusesBadEncodings(text: String) throws {
+    func A120_whatIsNoElementIsRefused(text: String) throws {
         let bytes = try bytes(text)
         #expect(throws: TresorError.altered) { try Ristretto255.check(bytes.span) }
         do throws(TresorError) {

@@ -87,7 +87,8 @@ class LiveService(AccountChecks, TresorChecks):
             same(self.ask(person, "register", person.chain.bytes, code, b""), [ASKED, b""], "state")
         found = [self.ask(person, "finish", b"", self.statement(person), b"") for _ in range(2)]
         same(found[0], found[1], "state")
-        same(self.ask(person, "account")[:2], [found[0][0], 1], "account")
+        state, login, *rest = self.ask(person, "account")
+        same((state, encode_login(login), rest[:3]), (found[0][0], encode_login(self.statement(person)), [0, 0, 0]), "account")
         return found[0][0]
 
     def invite(self, label=b"ward 3", until=3600):

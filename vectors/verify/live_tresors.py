@@ -40,7 +40,7 @@ class TresorChecks:
         same(ask(anna, "wraps", log.tresor, 0, 1, [self.bert.user, anna.user]), [[[], [wrap]]], "wraps")
         for epoch in (2, 2**63, 2**64 - 1):
             same(ask(anna, "wraps", log.tresor, 0, epoch, [anna.user]), [[[]]], "wraps of an epoch that has not begun")
-        state, _, tresors, used, *limits = ask(anna, "account")
+        state, _, _, _, _, tresors, used, *limits = ask(anna, "account")
         same((state, tresors, used >= len(first) + len(wrap), all(limits)), (ACTIVE, 1, True, True), "account")
 
     def wrong_entries(self):
@@ -167,7 +167,7 @@ class TresorChecks:
         ask(anna, "put-blob", log.tresor, ZERO, 0, b"orphan")
         ask(anna, "delete-blobs", log.tresor, [ZERO])
         same(ask(anna, "blobs", log.tresor, [ZERO, hash_]), [[b"", pack]], "blobs after a deletion")
-        same(ask(anna, "account")[3] >= len(pack) + len(large), True, "bytes of an account")
+        same(ask(anna, "account")[6] >= len(pack) + len(large), True, "bytes of an account")
 
     def a_removal(self):
         anna, bert, log, ask = self.anna, self.bert, self.log, self.ask

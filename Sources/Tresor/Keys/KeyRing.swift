@@ -287,23 +287,24 @@ extension KeyRing {
         return try ReleasedKeys(approval: bytes, at: sequence, in: state, for: identity)
     }
 
-    /// Opens a wrap that was made while this person waited. If it does not open although they were approved, the
-    /// approver or the author of the epoch lied, and the home keeps what proves it.
+    /// Opens a wrap that was made while this person waited. If its sealed keys do not open with the released key of its
+    /// epoch, somebody lied, and the home keeps the evidence. A wrap that the store damaged is no evidence of that.
     private func openWaiting(
         _ fitting: FittingWrap, history: History, of tresor: TresorID
     ) throws(TresorError) -> EpochKeys {
         guard let released = released[tresor] else { throw .altered }
-        let result = Result { () throws(TresorError) in
-            try fitting.wrap.openWaiting(
-                as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history,
-                key: released.key(of: fitting.statement.number))
-        }
-        if case .failure(.altered) = result {
+        let (wrap, statement) = (fitting.wrap, fitting.statement)
+        let sealed = try wrap.sealedKeys(as: identity, of: tresor, statement: statement, card: fitting.card)
+        let key = try released.key(of: statement.number)
+        do throws(TresorError) {
+            return try wrap.openWaiting(sealed, of: tresor, statement: statement, history: history, key: key)
+        } catch {
+            guard error == .altered else { throw error }
             let evidence = ApprovalEvidence(
                 tresor: tresor, approval: released.approval, wrap: fitting.bytes, opened: released.opened)
-            spoiled = (evidence, released.approver, fitting.statement.number)
+            spoiled = (evidence, released.approver, statement.number)
+            throw error
         }
-        return try result.get()
     }
 
     /// Keeps the evidence of an approval that does not open. Failing to write it is no error.

@@ -3,8 +3,8 @@
 package import TresorCore
 package import TresorCrypto
 
-/// An approval whose keys do not open what was wrapped for the person who waited (SPEC §9.11). It names the approver and
-/// the author of the epoch; only these two can show which of them lied.
+/// An approval whose keys do not open what was wrapped for the person who waited (SPEC §9.11). A member with full history
+/// sees in it whether the approver lied; if not, the author of the epoch did, or the store.
 package struct ApprovalEvidence: Hashable, Sendable {
     private static let maximumOpenedCount = Int(UInt16.max)
 

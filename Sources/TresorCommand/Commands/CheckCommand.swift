@@ -138,9 +138,8 @@ struct CheckCommand: InputsCommand {
         func name(_ user: UserID) -> String {
             workplace.output.isJSON ? user.description : workplace.tresors.handle(of: user, in: state)
         }
-        for (user, member) in state.members.sorted(by: { ($0.value.since, $0.key) < ($1.value.since, $1.key) }) {
-            guard let approver = member.approvedBy else { continue }
-            let text = "approved by \(name(approver)) on \(Timestamp(seconds: member.sinceTime).date)"
+        for (user, approver, time) in state.approvedInOrder {
+            let text = "approved by \(name(approver)) on \(Timestamp(seconds: time).date)"
             try report.add("ok", "member \(name(user)) of \(report.shown(id))", text, nil)
         }
     }

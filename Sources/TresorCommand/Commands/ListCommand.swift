@@ -18,7 +18,7 @@ struct ListCommand: SurfaceCommand {
                 made with your old keys, elsewhere (in another store), forked, or another error. Tresors of owners you \
                 have not verified are listed below the others, by id; --all reads them, and --hide hides one. \
                 VERIFIED is known where another device of yours verified the owner. PEOPLE counts the members, and \
-                names the first of those who wait.
+                names the first approvers of those who waited, and the first of those who wait.
                 """,
             classes: [.identity, .store], further: [.noAccess, .busy], examples: ["tresor list"])
     }
@@ -121,7 +121,7 @@ struct ListCommand: SurfaceCommand {
     private struct Row {
         /// JSON names this state `rotate_first`.
         private static let rekeyPending = "rekey pending"
-        /// The characters that the names of those who wait may take.
+        /// The characters that the names of those who wait, or of their approvers, may take.
         private static let widthOfNames = 32
 
         let name: String
@@ -164,7 +164,7 @@ struct ListCommand: SurfaceCommand {
             owner = workplace.tresors.handle(of: known.founder, in: known)
             how = (try? OccasionWords.pin(of: known.founder, workplace.client))?.occasion
             if let how { object["how"] = .string(OccasionWords.word(how)) }
-            people = "\(known.members.count)\(Self.waiting(in: known, workplace))"
+            people = Self.people(in: known, workplace)
             key = String(known.epoch)
             object["owner"] = .text(known.chain(of: known.founder)?.handle.bytes ?? [])
             object["owner_id"] = .string(known.founder.description)
@@ -181,22 +181,37 @@ struct ListCommand: SurfaceCommand {
             } else {
                 state = known.approvers.contains(me) ? "approver" : "left"
             }
+            if !known.approvedInOrder.isEmpty { object["approved"] = .array(MembersCommand.approved(in: known)) }
             if !known.waiting.isEmpty { object["waiting"] = .array(MembersCommand.waiting(in: known)) }
         }
 
-        /// ` + 3 waiting: anna, ben and 1 more`: as many names as a narrow column takes.
-        private static func waiting(in state: LogState, _ workplace: CommandContext) -> String {
-            guard !state.waiting.isEmpty else { return "" }
+        /// `5, 2 approved by clinic + 3 waiting: anna, ben and 1 more`.
+        private static func people(in state: LogState, _ workplace: CommandContext) -> String {
+            var people = String(state.members.count)
+            let approved = state.approvedInOrder
+            if !approved.isEmpty {
+                var approvers: [UserID] = []
+                for (_, approver, _) in approved where !approvers.contains(approver) { approvers.append(approver) }
+                people += ", \(approved.count) approved\(names(of: approvers, after: " by ", in: state, workplace))"
+            }
+            guard !state.waiting.isEmpty else { return people }
+            let waiting = names(of: state.waitingInOrder.map { $0.user }, after: ": ", in: state, workplace)
+            return "\(people) + \(state.waiting.count) waiting\(waiting)"
+        }
+
+        /// `: anna, ben and 1 more`: as many names as a narrow column takes, at most three; nothing if it takes none.
+        private static func names(
+            of users: [UserID], after words: String, in state: LogState, _ workplace: CommandContext
+        ) -> String {
             var names = ""
-            var more = state.waiting.count
-            for (user, _) in state.waitingInOrder.prefix(3) {
+            var more = users.count
+            for user in users.prefix(3) {
                 let name = workplace.tresors.handle(of: user, in: state)
                 let longer = names.isEmpty ? name : "\(names), \(name)"
                 guard longer.count <= widthOfNames else { break }
                 (names, more) = (longer, more - 1)
             }
-            let people = " + \(state.waiting.count) waiting"
-            return names.isEmpty ? people : "\(people): \(names)\(more == 0 ? "" : " and \(more) more")"
+            return names.isEmpty ? "" : "\(words)\(names)\(more == 0 ? "" : " and \(more) more")"
         }
     }
 }

@@ -97,6 +97,16 @@ struct MembersCommand: SurfaceCommand {
         try workplace.output.table(table)
     }
 
+    /// The members who waited, each with their approver, as JSON has them.
+    static func approved(in state: LogState) -> [JSON] {
+        state.approvedInOrder.map { user, approver, time in
+            .object([
+                "handle": .text(state.chain(of: user)?.handle.bytes ?? []), "user": .string(user.description),
+                "approved_by": .string(approver.description), "since": .time(time),
+            ])
+        }
+    }
+
     /// The people who wait, as JSON has them.
     static func waiting(in state: LogState) -> [JSON] {
         state.waiting.sorted { $0.key < $1.key }.map { user, person in

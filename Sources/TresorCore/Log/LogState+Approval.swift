@@ -34,6 +34,13 @@ extension LogState {
         waiting.sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }.map { (user: $0.key, person: $0.value) }
     }
 
+    /// The members who waited, each with their approver and the time of the approval, in the order of the approvals.
+    package var approvedInOrder: [(user: UserID, approver: UserID, time: UInt64)] {
+        members.sorted { ($0.value.since, $0.key) < ($1.value.since, $1.key) }.compactMap { user, member in
+            member.approvedBy.map { (user: user, approver: $0, time: member.sinceTime) }
+        }
+    }
+
     /// The hash of the grant by which a person waits.
     package func grant(of waiting: Member) -> Hash256? {
         Int(exactly: waiting.since).flatMap { hashes.indices.contains($0) ? hashes[$0] : nil }

@@ -170,25 +170,33 @@ package struct Wrap: Hashable, Sendable {
         return (history?.epochsToRelease(at: state.epoch) ?? epochs)?.contains(epoch) ?? false
     }
 
-    /// Opens the sealed keys of a waiting wrap. They open with the approval key of its receiver alone.
+    /// Opens a waiting wrap as far as its receiver does alone: the sealed keys.
     ///
     /// - Throws: the errors of ``check(for:of:statement:card:)``; ``TresorError/altered`` for any other fault.
-    package func openWaiting(
-        as identity: Identity, of tresor: TresorID, statement: Epoch, card: Card, history: History,
-        key: borrowing SecretKey<WaitingUse>
-    ) throws(TresorError) -> EpochKeys {
+    package func sealedKeys(
+        as identity: Identity, of tresor: TresorID, statement: Epoch, card: Card
+    ) throws(TresorError) -> SecretBytes {
         try check(for: identity, of: tresor, statement: statement, card: card)
         guard isWaiting else { throw .altered }
-        let sealed = try identity.unwrap(
+        return try identity.unwrap(
             wrapped, generation: generation,
             info: Self.info(tresor: tresor, epoch: epoch, user: user, card: card))
+    }
+
+    /// Opens the sealed keys of a waiting wrap. They open with the approval key of its receiver alone.
+    ///
+    /// - Throws: ``TresorError/altered``.
+    package func openWaiting(
+        _ sealed: borrowing SecretBytes, of tresor: TresorID, statement: Epoch, history: History,
+        key: borrowing SecretKey<WaitingUse>
+    ) throws(TresorError) -> EpochKeys {
         let secret = try key.open(sealed.span, epoch: epoch, of: tresor, user: user)
         return try Self.keys(secret, history: history, of: tresor, statement: statement)
     }
 
     /// Opens the wrap of an approver: the approval key of the epoch. Nothing in the log commits to it.
     ///
-    /// - Throws: as ``openWaiting(as:of:statement:card:history:key:)``.
+    /// - Throws: as ``sealedKeys(as:of:statement:card:)``.
     package func openApproval(
         as identity: Identity, of tresor: TresorID, statement: Epoch, card: Card
     ) throws(TresorError) -> ApprovalKey {

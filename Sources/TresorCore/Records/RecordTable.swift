@@ -70,9 +70,9 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// What was taken; of an index, what was changed since.
+    /// All that was taken; of an index, all that was changed since.
     private var versions: [Name: Versions] = [:]
-    /// What an index says of all other records.
+    /// The words of an index about all other records.
     private var rows: IndexedRows?
     /// The commits whose packs are missing, each with its error.
     package private(set) var missing: [UInt64: TresorError] = [:]

@@ -12,7 +12,7 @@
         typealias OutboundOut = ByteBuffer
 
         let engine: TLSEngine
-        /// What is encrypted at the next flush after the handshake.
+        /// The bytes that are encrypted at the next flush after the handshake.
         private var waiting: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
         private var hasFlushed = false
         private var hasShaken = false

@@ -20,9 +20,12 @@
             let report = try await service.check()
             await engine.close()
             for finding in report.findings { print(finding.sentence) }
-            print(
-                "checked \(report.tresors) tresors with \(report.entries) entries: \(report.findings.count) findings"
-            )
+            for user in report.logins {
+                let id = Hex.text(user.digest.bytes.prefix(8))
+                print("account \(id): what is kept for the log-in is not what the person has signed")
+            }
+            let count = report.findings.count + report.logins.count
+            print("checked \(report.tresors) tresors with \(report.entries) entries: \(count) findings")
             guard report.isClean else {
                 throw ServerFailure(
                     .store(.damaged), "the database does not agree with its logs; restore it from a backup")

@@ -71,6 +71,7 @@
                 throw ServerFailure.usage("--approver takes at most \(Approver.maximumCount) cards")
             }
             var settings = setup.settings(policy: applied) { UInt64(CalendarTime.now.seconds) }
+            settings.logins = try key.loginSecret()
             let id = try setup.server.id()
             RevokedLog.dropSuperseded(at: try revocations.path(place), of: id)
             let revoked = try await revocations.open(of: id, place, engine, by: .run, creating: restored)

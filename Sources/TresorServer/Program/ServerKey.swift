@@ -8,6 +8,7 @@
     #endif
     import TresorCore
     import TresorCrypto
+    import TresorService
     import TresorStore
 
     /// The secret of a service, in a file that only its account reads: what log-ins by password rest on (SPEC §18.1).
@@ -46,6 +47,17 @@
                     seed.copy(into: &output, at: preamble.count)
                     scalar.copy(into: &output, at: preamble.count + seedByteCount)
                 })
+        }
+
+        /// The secret on which log-ins by password rest.
+        ///
+        /// - Throws: ``TresorError/failed(_:)``.
+        func loginSecret() throws(TresorError) -> LoginSecret {
+            let bytes = file.span
+            let start = Self.preamble.count
+            let seed = try SecretBytes(copying: bytes.extracting(start..<(start + Self.seedByteCount)))
+            let scalar = try SecretBytes(copying: bytes.extracting(last: Ristretto255.byteCount))
+            return try LoginSecret(seed: seed, privateKey: scalar)
         }
 
         /// Reads a file.

@@ -149,16 +149,17 @@
         /// - Parameter least: the least state of an account that is closed. A service closes active ones; a backup may have
         ///   the account as it was before.
         static func closing(_ user: UserID, from least: AccountState = .active) -> [SQL] {
-            let user = SQLValue.digest(user.digest)
+            let account = SQLValue.digest(user.digest)
             return [
                 SQL(
                     """
-                    UPDATE accounts SET state = 4, statement = NULL WHERE account = $1 AND state >= $2 AND state < 4
-                    """, [user, .integer(Int64(least.rawValue))]),
-                SQL("DELETE FROM server_shares WHERE account = $1", [user]),
-                SQL("DELETE FROM kit_copies WHERE account = $1", [user]),
-                SQL("DELETE FROM offers WHERE account = $1", [user]),
-            ]
+                    UPDATE accounts SET state = 4, statement = NULL, record = NULL, copy = NULL
+                    WHERE account = $1 AND state >= $2 AND state < 4
+                    """, [account, .integer(Int64(least.rawValue))]),
+                SQL("DELETE FROM server_shares WHERE account = $1", [account]),
+                SQL("DELETE FROM kit_copies WHERE account = $1", [account]),
+                SQL("DELETE FROM offers WHERE account = $1", [account]),
+            ] + Logins.forgetting(user)
         }
     }
 #endif

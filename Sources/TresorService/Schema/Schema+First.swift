@@ -58,7 +58,7 @@
         private static let accounts: [Table] = [
             // state: an AccountState; sign_key: of the newest generation; era: that of its sessions;
             // awaited: behind a backup, the generation that speaks, and its card, or none where the operator decides;
-            // the last five are of the log-in, empty without one.
+            // the last five are of the log-in, empty without one; nothing uses the locator.
             Table(
                 name: "accounts",
                 columns: [

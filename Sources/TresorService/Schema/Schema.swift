@@ -9,7 +9,7 @@
         let steps: [[Table]]
 
         /// The schema of this release.
-        package static let current = Schema(steps: [first, second])
+        package static let current = Schema(steps: [first, second, third])
 
         /// The version that a database has after all steps.
         package var version: Int64 { Int64(steps.count) }

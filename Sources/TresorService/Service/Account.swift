@@ -63,11 +63,12 @@
         var awaitsOperator: Bool { awaited.map { $0.hash == nil } ?? false }
 
         /// The statement that makes an account await a card, if its chain ends before that, and no later one is awaited. Of
-        /// two with one number the first was never put: its transaction failed behind the record.
+        /// two with one number the first was never put: its transaction failed behind the record. A password that opens
+        /// the keys before that card logs nobody in.
         static func awaiting(_ card: Hash256, generation: UInt32, of user: UserID) -> SQL {
             SQL(
                 """
-                UPDATE accounts SET awaited = $2, awaited_card = $3
+                UPDATE accounts SET awaited = $2, awaited_card = $3, record = NULL, copy = NULL
                 WHERE account = $1 AND generation < $2 AND (awaited IS NULL OR awaited <= $2)
                 """, [.digest(user.digest), .integer(Int64(generation)), .digest(card)])
         }
@@ -126,11 +127,13 @@
                 ])
         }
 
-        /// The statement that replaces the chain of an account, if its newest generation is the one given.
+        /// The statement that replaces the chain of an account, if its newest generation is the one given. A password that
+        /// opens former keys logs nobody in: the person sets it again.
         static func replacement(by chain: CardChain, after generation: UInt32) -> SQL {
             SQL(
                 """
-                UPDATE accounts SET chain = $2, generation = $3, sign_key = $4, awaited = NULL, awaited_card = NULL
+                UPDATE accounts SET chain = $2, generation = $3, sign_key = $4, awaited = NULL, awaited_card = NULL,
+                record = NULL, copy = NULL
                 WHERE account = $1 AND generation = $5
                 """,
                 [
@@ -147,6 +150,19 @@
                     .digest(user.digest), .integer(Int64(states.lowerBound.rawValue)),
                     .integer(Int64(states.upperBound.rawValue)),
                 ])
+        }
+    }
+
+    extension LoginStatement {
+        /// Reads a column; `nil` where it holds nothing.
+        ///
+        /// - Throws: `TresorError.store(_:)` with `damaged` for bytes that are no statement.
+        init?(column: SQLValue) throws(TresorError) {
+            guard column != .null else { return nil }
+            guard case .bytes(let bytes) = column, let statement = try? LoginStatement(bytes) else {
+                throw .store(.damaged)
+            }
+            self = statement
         }
     }
 

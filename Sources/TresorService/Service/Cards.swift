@@ -56,7 +56,7 @@
                 try await Offers(context: context).put(chain)
                 throw .waiting
             }
-            return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
+            return try await context.revoke(for: caller, erasing: true) { (transaction, revoked) throws(TresorError) in
                 let found = try transaction.run(Account.chain(of: caller.user, .active ... .active))
                 guard let present = try found.first?.bytes(0) else { throw .noAccess }
                 if present == request.chain { return OutcomeAnswer(.done) }

@@ -32,12 +32,15 @@
         /// The number of entries.
         package var entries: UInt64 = 0
         package var findings: [Finding] = []
+        /// The people for whose log-in the database keeps something else than their statement says.
+        package var logins: [UserID] = []
 
         /// Whether nothing was found.
-        package var isClean: Bool { findings.isEmpty }
+        package var isClean: Bool { findings.isEmpty && logins.isEmpty }
     }
 
-    /// Folds every log from its first entry, and compares the rows that were written by the same fold.
+    /// Folds every log from its first entry, and compares the rows that were written by the same fold. Compares what is kept
+    /// for log-ins with what people have signed.
     struct Check: Sendable {
         private static let pageCount = 256
 
@@ -45,6 +48,7 @@
 
         func run() async throws(TresorError) -> CheckReport {
             var report = CheckReport()
+            report.logins = try await logins()
             var after = Hash256.zero
             while true {
                 let rows = try await context.engine.read(
@@ -62,6 +66,40 @@
                 }
                 guard rows.count == Self.pageCount else { return report }
             }
+        }
+
+        /// The people whose record or login copy is not that of their statement, by rising user id.
+        private func logins() async throws(TresorError) -> [UserID] {
+            var found: [UserID] = []
+            // A login copy can have 1 MiB.
+            let pageCount = 16
+            var after = SQLValue.bytes([])
+            while true {
+                let rows = try await context.engine.read(
+                    SQL(
+                        """
+                        SELECT account, statement, revision, record, copy FROM accounts
+                        WHERE account > $1 AND (record IS NOT NULL OR copy IS NOT NULL) ORDER BY account LIMIT $2
+                        """, [after, .integer(Int64(pageCount))]))
+                for row in rows {
+                    after = try row.value(0)
+                    let user = UserID(try row.digest(0))
+                    if try !isSigned(row, by: user) { found.append(user) }
+                }
+                guard rows.count == pageCount else { return found }
+            }
+        }
+
+        /// Whether a row of an account has what its statement says.
+        private func isSigned(_ row: SQLRow, by user: UserID) throws(TresorError) -> Bool {
+            guard case .bytes(let record) = try row.value(3), case .bytes(let copy) = try row.value(4),
+                let statement = try? LoginStatement(row.bytes(1))
+            else { return false }
+            guard statement.user == user, statement.server == context.server,
+                try row.value(2) == .number(statement.revision)
+            else { return false }
+            let hashes = (try LoginStatement.hash(ofRecord: record), try LoginStatement.hash(ofCopy: copy))
+            return hashes == (statement.record, statement.copy)
         }
 
         private func check(

@@ -18,51 +18,85 @@
         /// - Throws: ``TresorError/unverified`` for a handle of another user, also of one whose account is closed, and for
         ///   another card of this user;
         ///   ``TresorError/noAccess`` for an invitation that is not good, and for somebody whose account was closed;
-        ///   ``TresorError/unsupported`` for a log-in by password; ``TresorError/busy`` for too many open cases.
+        ///   ``TresorError/unsupported`` for a log-in by password where this process has no server key;
+        ///   ``TresorError/altered`` for a blinded element that is none; ``TresorError/busy`` for too many open cases, and
+        ///   for too many passwords under one handle.
         func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
-            guard request.blinded.isEmpty else { throw .unsupported }
+            guard request.blinded.isEmpty || context.settings.logins != nil else { throw .unsupported }
             let chain = try await context.readChain(request.chain, of: caller)
+            let (evaluated, taking) = try evaluate(request.blinded, under: chain.handle)
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
             let desk = Desk(settings: context.settings, closed: context.closed, now: context.now)
             return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
                 let state = try desk.register(chain, invitation, in: transaction, &revoked)
-                return RegisterAnswer(state: state, evaluated: [])
+                if let taking { guard try transaction.run([taking]) == [1] else { throw .busy } }
+                return RegisterAnswer(state: state, evaluated: evaluated)
             }
         }
 
-        /// Takes all that the service keeps for a person, and admits them if they have an invitation or everybody is
-        /// admitted.
+        /// Evaluates a blinded element under a handle: nothing for none.
         ///
-        /// - Throws: ``TresorError/altered`` for a statement of somebody else; ``TresorError/unsupported`` for a log-in
-        ///   by password; ``TresorError/failed(_:)`` for another statement than the one that finished; the errors of
-        ///   ``ClosedAccounts/check(_:)``.
+        /// - Returns: the element, and the statement that takes it from what may be evaluated under the handle.
+        private func evaluate(
+            _ blinded: [UInt8], under handle: Name
+        ) throws(TresorError) -> (evaluated: [UInt8], taking: SQL?) {
+            guard let secret = context.settings.logins, !blinded.isEmpty else { return ([], nil) }
+            let parameters = try LoginParameters(server: context.settings.server, handle: handle)
+            let evaluated = try secret.opaque.register(blinded.span, identifier: parameters.identifier)
+            let bucket = try LoginLimits(secret: secret).evaluations(of: handle)
+            return (evaluated, bucket.taking(at: LoginLimits.milliseconds(context.now)))
+        }
+
+        /// Takes all that the service keeps for a person, and admits them if they have an invitation or everybody is
+        /// admitted. Somebody who has an account, or waits for one, replaces what it keeps for their log-in.
+        ///
+        /// - Throws: ``TresorError/altered`` for a statement of somebody else, and for a record or a copy that is not that of
+        ///   the statement; ``TresorError/unsupported`` for a log-in by password where this process has no server key;
+        ///   ``TresorError/failed(_:)`` for a statement that neither is the present one nor follows it;
+        ///   ``TresorError/busy`` if it changes in between; the errors of ``ClosedAccounts/check(_:)``.
         func finish(_ request: FinishRequest, by caller: Caller) async throws(TresorError) -> FinishAnswer {
-            guard request.record.isEmpty else { throw .unsupported }
+            guard request.record.isEmpty || context.settings.logins != nil else { throw .unsupported }
             let statement = request.statement
-            guard statement.server == context.server, statement.user == caller.user, statement.revision == 1 else {
-                throw .altered
+            guard statement.server == context.server, statement.user == caller.user,
+                try LoginStatement.hash(ofRecord: request.record) == statement.record,
+                try LoginStatement.hash(ofCopy: request.copy) == statement.copy
+            else { throw .altered }
+            // Otherwise a log-in under this handle would fail in another way than one under a handle that nobody has.
+            if !request.record.isEmpty {
+                let record = request.record
+                try Ristretto255.check(record.span.extracting(first: Ristretto255.byteCount))
             }
             let desk = Desk(settings: context.settings, closed: context.closed, now: context.now)
-            return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
+            // A new case has no former record.
+            let erasing = caller.account?.state != .asked
+            return try await context.revoke(for: caller, erasing: erasing) {
+                (transaction, revoked) throws(TresorError) in
                 FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction, &revoked))
             }
         }
 
         func account(_ request: AccountRequest, by caller: Caller) async throws(TresorError) -> AccountAnswer {
-            let user = SQLValue.digest(caller.user.digest)
+            let account = SQL(
+                """
+                SELECT state, statement, CAST(CASE WHEN record IS NULL THEN 0 ELSE 1 END AS bigint) FROM accounts
+                WHERE account = $1
+                """, [.digest(caller.user.digest)])
+            let failures = Logins.failures(of: caller.user, at: context.now)
             let found = try await context.engine.read { (transaction) throws(TresorError) in
-                try transaction.rows(of: [
-                    SQL("SELECT state, revision FROM accounts WHERE account = $1", [user]),
-                    UsageCache.search(caller.user),
-                ])
+                try transaction.rows(of: [account, UsageCache.search(caller.user)] + failures)
             }
             guard let row = found[0].first else { throw .noAccess }
+            var (failureCount, failed): (UInt64, UInt64) = (0, 0)
+            for row in found[2...].compactMap(\.first) {
+                failureCount += try row.number(0)
+                failed = max(failed, try row.number(1))
+            }
             let usage = try Usage(found[1])
             let quotas = context.settings.quotas
             return AccountAnswer(
-                state: try AccountState(column: row.number(0)), revision: try row.isNull(1) ? 0 : try row.number(1),
-                tresors: usage.tresors,
+                state: try AccountState(column: row.number(0)), statement: try LoginStatement(column: row.value(1)),
+                hasRecord: try row.number(2) == 1, failures: failureCount, failed: failed, tresors: usage.tresors,
                 bytes: usage.bytes, maximumTresors: quotas.tresors, maximumBytes: quotas.bytes,
                 maximumEntries: quotas.entries)
         }
@@ -102,7 +136,7 @@
         private struct Case {
             let state: AccountState
             let chain: [UInt8]
-            let statement: [UInt8]
+            let statement: LoginStatement?
             let invitation: Hash256?
 
             var isInvited: Bool { invitation != nil }
@@ -169,21 +203,36 @@
             guard let present = try find(user, in: transaction) else { throw .noAccess }
             let chain = try CardChain(present.chain, knowing: present.chain)
             try closed.check(chain)
-            try request.statement.verify(by: chain)
-            guard present.state == .asked else {
-                guard present.statement == request.statement.bytes else { throw .failed(.other) }
-                return present.state
+            let statement = request.statement
+            try statement.verify(by: chain)
+            guard present.state < .closed else { throw .noAccess }
+            if present.statement == statement { return present.state }
+            let revision = present.statement?.revision ?? 0
+            guard statement.revision == revision + 1, statement.generation == chain.newest.generation else {
+                throw .failed(.other)
             }
-            let state = stateWhenComplete(isInvited: present.isInvited)
-            let changed = try transaction.run([
-                SQL(
-                    "UPDATE accounts SET state = $2, statement = $3, revision = 1 WHERE account = $1 AND state = 1",
-                    [.digest(user.digest), .integer(Int64(state.rawValue)), .bytes(request.statement.bytes)])
-            ])
-            guard changed == [1] else { throw .busy }
-            if let invitation = present.invitation { revoked.append(.invitation(invitation)) }
+            let isNew = present.state == .asked
+            let state = isNew ? stateWhenComplete(isInvited: present.isInvited) : present.state
+            let changed = try transaction.run(
+                [
+                    SQL(
+                        """
+                        UPDATE accounts SET state = $2, statement = $3, revision = $4, record = $5, copy = $6
+                        WHERE account = $1 AND state = $7 AND COALESCE(revision, 0) = $8
+                        """,
+                        [
+                            .digest(user.digest), .integer(Int64(state.rawValue)), .bytes(statement.bytes),
+                            .number(statement.revision), Self.value(request.record), Self.value(request.copy),
+                            .integer(Int64(present.state.rawValue)), .number(revision),
+                        ])
+                ] + Logins.forgetting(user))
+            guard changed[0] == 1 else { throw .busy }
+            if isNew, let invitation = present.invitation { revoked.append(.invitation(invitation)) }
             return state
         }
+
+        /// The value of bytes that may not be there.
+        private static func value(_ bytes: [UInt8]) -> SQLValue { bytes.isEmpty ? .null : .bytes(bytes) }
 
         private func stateWhenComplete(isInvited: Bool) -> AccountState {
             switch settings.registration {
@@ -205,7 +254,7 @@
             guard let row = found[1].first else { return nil }
             return Case(
                 state: try AccountState(column: row.number(0)), chain: try row.bytes(1),
-                statement: try row.isNull(2) ? [] : try row.bytes(2),
+                statement: try LoginStatement(column: row.value(2)),
                 invitation: try row.isNull(3) ? nil : try row.digest(3))
         }
 

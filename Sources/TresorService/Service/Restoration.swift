@@ -32,6 +32,8 @@
                 _ = try transaction.run([
                     SQL("DELETE FROM server_shares"), SQL("DELETE FROM invitations"),
                     SQL("UPDATE accounts SET invitation = NULL WHERE state < 3"),
+                    // A password may have been changed since, because somebody else knew it.
+                    SQL("UPDATE accounts SET record = NULL, copy = NULL"),
                     SQL(
                         "UPDATE accounts SET awaited = 0 WHERE state = 3 AND awaited IS NULL AND account <> $1",
                         [.digest(`operator`.digest)]),

@@ -6,7 +6,7 @@
 
     /// Judges requests, and answers them from a database (SPEC §18).
     ///
-    /// It holds no key and opens nothing. Several processes may serve one database.
+    /// It holds no key of anybody, and opens nothing. Several processes may serve one database.
     package final class Service: ServiceHandler {
         private let context: ServiceContext
         private let authentication: Authentication
@@ -15,7 +15,8 @@
 
         /// Takes a database whose schema is there.
         ///
-        /// - Throws: ``TresorError/failed(_:)`` if the library fails.
+        /// - Throws: ``TresorError/altered`` for the secret of another service; ``TresorError/failed(_:)`` if the library
+        ///   fails.
         package init(engine: any SQLEngine, settings: ServiceSettings) throws(TresorError) {
             let context = try ServiceContext(engine: engine, settings: settings)
             self.context = context
@@ -101,7 +102,8 @@
         package func askForSweep() { context.sweeps.ask() }
 
         /// Drops what is kept for a time only: answers to requests, invitations, registrations that nobody ended,
-        /// mailboxes, blobs that no entry names, and what lies behind tombstones. A step that fails ends no other one.
+        /// mailboxes, blobs that no entry names, attempts to log in, and what lies behind tombstones. A step that fails ends
+        /// no other one.
         ///
         /// - Throws: the last error of the engine.
         package func sweep() async throws(TresorError) {
@@ -109,6 +111,7 @@
             do throws(TresorError) { try await Registrations(context: context).sweep() } catch { failure = error }
             do throws(TresorError) { try await Mailboxes(context: context).sweep() } catch { failure = error }
             do throws(TresorError) { try await Blobs(context: context).sweep() } catch { failure = error }
+            do throws(TresorError) { try await Logins(context: context).sweep() } catch { failure = error }
             do throws(TresorError) { try await Deletions(context: context).sweep() } catch { failure = error }
             if let failure { throw failure }
         }
@@ -262,6 +265,14 @@
                         approvers: context.settings.approvers.map(\.bytes)))
             case .putOffer:
                 return ServiceReply(try await Mailboxes(context: context).put(PutOfferRequest(call.body)))
+            case .login:
+                switch try await Logins(context: context).begin(LoginRequest(call.body), from: call.source) {
+                case .answer(let answer): return ServiceReply(answer)
+                case .tooOften(let seconds): return Self.refusal(until: seconds)
+                }
+            case .finishLogin:
+                let request = try FinishLoginRequest(call.body)
+                return ServiceReply(try await Logins(context: context).finish(request, from: call.source))
             default: return ServiceReply(try await KitCopies(context: context).copy(KitCopyRequest(call.body)))
             }
         }
@@ -283,7 +294,7 @@
             let registrations = Registrations(context: context)
             let office = OperatorsOffice(context: context)
             switch call.operation {
-            case .server, .kitCopy, .putOffer: throw .noAccess
+            case .server, .kitCopy, .putOffer, .login, .finishLogin: throw .noAccess
             case .card: return ServiceReply(try await cards.card(CardRequest(body)))
             case .cards: return ServiceReply(try await cards.cards(CardsRequest(body)))
             case .users: return ServiceReply(try await cards.users(UsersRequest(body)))

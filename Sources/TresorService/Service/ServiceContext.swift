@@ -23,6 +23,8 @@
             self.engine = engine
             self.settings = settings
             server = try settings.server.id()
+            let key = settings.server.key.bytes
+            guard settings.logins?.publicKey ?? key == key else { throw .altered }
             news = NewsBoard()
             limits = RateLimits(clock: settings.steadyClock)
             work = WorkApart(limits: limits)

@@ -20,6 +20,8 @@
         package var steadyClock: @Sendable () -> ContinuousClock.Instant = { .now }
         /// The memory that the states of logs may take, in bytes. That of one log takes at most half.
         package var stateByteCount = StateCache.memoryByteCount
+        /// The secret of log-ins by password; `nil` for a process that has no server key, and refuses them.
+        package var logins: LoginSecret?
         /// Where revocations are written down; `nil` for nowhere.
         package var revocations: (any RevocationLog)?
 

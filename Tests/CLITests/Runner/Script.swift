@@ -59,9 +59,16 @@ struct Script: CustomStringConvertible, Sendable {
             }
     }
 
-    /// The scripts of the gate, or those of the long run.
+    /// The scripts of the gate, or those of the long run; with `TRESOR_SCRIPT_PART=2/3` the second of three parts.
     static func all(areLong: Bool) throws -> [Script] {
-        try all().filter { $0.isLong == areLong && (!$0.needsService || isServiceBuilt) }
+        let scripts = try all().filter { $0.isLong == areLong && (!$0.needsService || isServiceBuilt) }
+        guard let text = ProcessInfo.processInfo.environment["TRESOR_SCRIPT_PART"] else { return scripts }
+        let numbers = text.split(separator: "/").compactMap { Int($0) }
+        guard numbers.count == 2, (1...max(1, numbers[1])).contains(numbers[0]) else {
+            throw CocoaError(.formatting, userInfo: [NSDebugDescriptionErrorKey: "TRESOR_SCRIPT_PART is \(text)"])
+        }
+        // Neighbours begin alike and take equally long.
+        return scripts.enumerated().filter { $0.offset % numbers[1] == numbers[0] - 1 }.map(\.element)
     }
 
     private static var isServiceBuilt: Bool {

@@ -69,7 +69,7 @@
             server.signal(SIGSEGV)
             _ = await server.end()
             let said = server.said
-            for operation in ["put-server-share", "put-kit-copy", "cards", "register", "append"] {
+            for operation in ["put-server-share", "put-kit-copy", "cards", "register", "append", "login"] {
                 #expect(said.contains("\"operation\":\"\(operation)\""), "\(operation)")
             }
             #expect(Self.marks(in: Data(said.utf8)) == [])
@@ -93,6 +93,8 @@
                     PutServerShareRequest(device: device.id, share: Self.share, deviceKey: try device.publicKey()))
                 _ = try await service.call(PutKitCopyRequest(locator: anna.user.digest, copy: Self.copy))
                 _ = try await service.call(CardsRequest(handle: anna.handle.bytes))
+                let first = try OPAQUELogin(input: SecretBytes(randomCount: 8)).message
+                _ = try await service.call(LoginRequest(handle: anna.handle, message: first))
                 do throws(TresorError) {
                     _ = try await service.call(
                         AppendRequest(

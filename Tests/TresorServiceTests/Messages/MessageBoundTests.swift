@@ -103,7 +103,7 @@ import TresorCrypto
         }
     }
 
-    @Test func objectsHaveTheirLongestSizes() {
+    @Test func objectsHaveTheirLongestSizes() throws {
         func bytes(_ count: Int) -> [UInt8] { .init(repeating: 1, count: count) }
         let tresor = TresorID(Self.digest(1))
         func append(_ entry: Int, _ wrap: Int) -> AppendRequest {
@@ -134,6 +134,17 @@ import TresorCrypto
             let request = RegisterRequest(chain: [1], invitation: bytes(count), blinded: [])
             #expect(Self.isRead(request) == isRead, "\(count)")
         }
+        for (count, isRead) in [(0, false), (1, true), (1 << 20, true), (1 << 20 + 1, false)] {
+            let statement = try MessageSpecimen.login(record: Self.digest(1), copy: Self.digest(2))
+            #expect(Self.isRead(FinishLoginAnswer(statement: statement, copy: bytes(count))) == isRead, "\(count)")
+        }
+        for count in [15, 17] {
+            #expect(!Self.isRead(LoginAnswer(attempt: bytes(count), message: bytes(320))), "\(count)")
+            #expect(!Self.isRead(FinishLoginRequest(attempt: bytes(count), message: bytes(64))), "\(count)")
+        }
+        #expect(!Self.isRead(LoginAnswer(attempt: bytes(16), message: bytes(319))))
+        #expect(!Self.isRead(FinishLoginRequest(attempt: bytes(16), message: bytes(65))))
+        #expect(LoginAnswer(attempt: bytes(16), message: bytes(320)).bytes.count == 336)
         #expect(Self.isRead(NewsRequest(cursor: bytes(64), seconds: 55)))
         #expect(!Self.isRead(NewsRequest(cursor: bytes(65), seconds: 55)))
         #expect(!Self.isRead(NewsRequest(cursor: [], seconds: 56)))
@@ -155,6 +166,15 @@ import TresorCrypto
         for (record, copy) in [(digest(1), Hash256.zero), (.zero, digest(1))] {
             #expect(!Self.isRead(try MessageSpecimen.login(record: record, copy: copy)))
         }
+        func account(_ statement: LoginStatement?, hasRecord: Bool) -> AccountAnswer {
+            AccountAnswer(
+                state: .active, statement: statement, hasRecord: hasRecord, failures: 1, failed: 2, tresors: 3,
+                bytes: 4,
+                maximumTresors: 5, maximumBytes: 6, maximumEntries: 7)
+        }
+        #expect(Self.isRead(account(with, hasRecord: true)) && Self.isRead(account(with, hasRecord: false)))
+        #expect(Self.isRead(account(without, hasRecord: false)) && Self.isRead(account(nil, hasRecord: false)))
+        #expect(!Self.isRead(account(without, hasRecord: true)) && !Self.isRead(account(nil, hasRecord: true)))
         let tresor = TresorID(digest(1))
         var all = WrapsRequest(tresor: tresor, epoch: nil, users: [UserID(digest(2))]).bytes
         all[40] = 1

@@ -26,7 +26,7 @@ struct MessageSpecimen: Sendable, CustomStringConvertible {
 
     /// At least one of every message, with every field set.
     static func all() throws -> [MessageSpecimen] {
-        try cards() + logs() + escrow() + accounts() + statements()
+        try cards() + logs() + escrow() + accounts() + logins() + statements()
     }
 
     private static func cards() -> [MessageSpecimen] {
@@ -102,13 +102,29 @@ struct MessageSpecimen: Sendable, CustomStringConvertible {
             MessageSpecimen(FinishAnswer(state: .complete)), MessageSpecimen(AccountRequest()),
             MessageSpecimen(
                 AccountAnswer(
-                    state: .active, revision: 1, tresors: 2, bytes: 3, maximumTresors: 4, maximumBytes: 5,
-                    maximumEntries: 6)),
+                    state: .active, statement: statement, hasRecord: true, failures: 7, failed: 8, tresors: 2, bytes: 3,
+                    maximumTresors: 4, maximumBytes: 5, maximumEntries: 6)),
+            MessageSpecimen(
+                AccountAnswer(
+                    state: .asked, statement: nil, hasRecord: false, failures: 0, failed: 0, tresors: 0, bytes: 0,
+                    maximumTresors: 4, maximumBytes: 5, maximumEntries: 6)),
             MessageSpecimen(EndSessionsRequest()), MessageSpecimen(DeleteAccountRequest()),
             MessageSpecimen(InviteRequest(hash: digest(1), label: label, until: 9)),
             MessageSpecimen(InboxRequest(after: digest(1))),
             MessageSpecimen(InboxAnswer(cases: [waiting, waiting], more: true)),
             MessageSpecimen(AdmitRequest(user: UserID(digest(1)), card: digest(2), isAdmitted: true)),
+        ]
+    }
+
+    private static func logins() throws -> [MessageSpecimen] {
+        let attempt = [UInt8](repeating: 4, count: LoginAnswer.attemptByteCount)
+        func message(_ count: Int) -> [UInt8] { .init(repeating: 5, count: count) }
+        return [
+            MessageSpecimen(try LoginRequest(handle: Name(text: "anna"), message: message(96))),
+            MessageSpecimen(LoginAnswer(attempt: attempt, message: message(320))),
+            MessageSpecimen(FinishLoginRequest(attempt: attempt, message: message(64))),
+            MessageSpecimen(
+                FinishLoginAnswer(statement: try login(record: digest(8), copy: digest(9)), copy: [1, 2])),
         ]
     }
 

@@ -104,7 +104,8 @@ import TresorCrypto
             PutKitCopyRequest.self, KitCopyRequest.self, DeleteKitCopyRequest.self, RegisterRequest.self,
             FinishRequest.self, AccountRequest.self, EndSessionsRequest.self, InboxRequest.self, AdmitRequest.self,
             InviteRequest.self, DeleteTresorRequest.self, DeleteAccountRequest.self, PutBlobRequest.self,
-            BlobRequest.self, BlobsRequest.self, DeleteBlobsRequest.self, PutOfferRequest.self,
+            BlobRequest.self, BlobsRequest.self, DeleteBlobsRequest.self, PutOfferRequest.self, LoginRequest.self,
+            FinishLoginRequest.self,
         ]
         #expect(Set(requests.map { $0.operation }) == Set(ServiceOperation.allCases))
         #expect(requests.count == ServiceOperation.allCases.count)

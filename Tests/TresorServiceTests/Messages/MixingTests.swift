@@ -18,6 +18,7 @@ import TresorCrypto
                 "log-in", try MessageSpecimen.login(record: .zero, copy: .zero).bytes,
                 { _ = try LoginStatement($0) }
             ),
+            ("known log-ins", KnownLogins().bytes, { _ = try KnownLogins($0) }),
             ("refusal", Refusal.forbidden.body, { _ = try Refusal.read($0) }),
             ("card", try MessageSpecimen.identity().chain.bytes, { _ = try CardChain($0) }),
         ]

@@ -7,6 +7,7 @@
     import TresorCrypto
 
     @testable import TresorServer
+    @testable import TresorService
 
     /// The file with the secret of a service.
     @Suite struct ServerKeyTests {
@@ -29,6 +30,22 @@
         }
 
         @Test func aKeyIsReadAsItWasWritten() throws { #expect(try error { _ in } == nil) }
+
+        /// Processes that read one file answer alike, and others do not.
+        @Test func logInsRestOnTheFile() throws {
+            let key = try ServerKey.draw()
+            try key.write(to: path)
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            let again = try ServerKey.read(at: path)
+            let other = try ServerKey.draw()
+            let message = try OPAQUERegistration(input: SecretBytes(randomCount: 8)).message
+            var answers: [[UInt8]] = []
+            for secret in [try key.loginSecret(), try again.loginSecret(), try other.loginSecret()] {
+                answers.append(try secret.opaque.register(message.span, identifier: [1]))
+            }
+            #expect(answers[0] == answers[1] && answers[0] != answers[2])
+            #expect(try key.loginSecret().publicKey == key.publicKey.bytes)
+        }
 
         /// The library leaves the highest bit out, so that the public key is the same.
         @Test func aScalarThatIsNotBelowTheOrderIsAltered() throws {

@@ -28,11 +28,11 @@
         @Test func aDatabaseOfAnOlderReleaseIsCopiedFirst() async throws {
             let site = try await made()
             let path = site["the clinic's.db"]
-            let copy = "\(path).schema-1"
+            let copy = "\(path).schema-2"
             try await change(path) { engine in
                 _ = try await engine.write(
-                    Schema.second.map { SQL(schema: "DROP TABLE \($0.name)") }
-                        + [SQL("DELETE FROM schema_steps WHERE step = 2")])
+                    Schema.third.map { SQL(schema: "DROP TABLE \($0.name)") }
+                        + [SQL("DELETE FROM schema_steps WHERE step = 3")])
             }
             // A command that only looks changes nothing, and says what does.
             let look = await ServerProcess.run(["check", path])
@@ -51,7 +51,7 @@
             #expect(mode == 0o600)
             try await change(copy) { engine in
                 let (version, setup) = (try await Schema.version(of: engine), try await ServiceSetup.read(from: engine))
-                #expect(version == 1 && setup != nil)
+                #expect(version == 2 && setup != nil)
             }
             let names = try FileManager.default.contentsOfDirectory(atPath: site.path)
             #expect(!names.contains { $0.hasSuffix(".new") }, "\(names)")

@@ -29,8 +29,16 @@ final class TestServer: Sendable {
         var text: String { String(decoding: bytes, as: UTF8.self) }
     }
 
+    /// A connection as the server reads and writes it.
+    protocol Channel {
+        /// Returns some bytes; `nil` at the end.
+        func receive() -> [UInt8]?
+        func send(_ bytes: [UInt8])
+    }
+
     let port: UInt16
     private let listener: Int32
+    private let channel: @Sendable (Int32) -> (any Channel)?
     private let act: @Sendable (Request) -> Action
     private let requests = Mutex<[Request]>([])
     private let connections = Mutex<[Int32]>([])
@@ -39,8 +47,12 @@ final class TestServer: Sendable {
     var seen: [Request] { requests.withLock { $0 } }
     var connectionCount: Int { connections.withLock { $0.count } }
 
-    init(_ act: @escaping @Sendable (Request) -> Action) throws {
-        self.act = act
+    /// - Parameter channel: what lies over a connection; `nil` ends it.
+    init(
+        over channel: @escaping @Sendable (Int32) -> (any Channel)? = { PlainChannel(descriptor: $0) },
+        _ act: @escaping @Sendable (Request) -> Action
+    ) throws {
+        (self.act, self.channel) = (act, channel)
         #if canImport(Darwin)
             listener = socket(AF_INET, SOCK_STREAM, 0)
         #else
@@ -91,13 +103,17 @@ final class TestServer: Sendable {
 
     private func serve(_ connection: Int32, _ number: Int) {
         var buffer: [UInt8] = []
-        while let request = Self.next(&buffer, from: connection) {
+        guard let channel = self.channel(connection) else {
+            shutdown(connection, Int32(SHUT_RDWR))
+            return
+        }
+        while let request = Self.next(&buffer, from: channel) {
             let request = Request(connection: number, bytes: request)
             requests.withLock { $0.append(request) }
             switch act(request) {
-            case .answering(let bytes): Self.send(bytes, to: connection)
+            case .answering(let bytes): channel.send(bytes)
             case .closing(let bytes):
-                Self.send(bytes, to: connection)
+                channel.send(bytes)
                 shutdown(connection, Int32(SHUT_RDWR))
                 return
             case .hanging: break
@@ -106,7 +122,7 @@ final class TestServer: Sendable {
     }
 
     /// Reads a head, and the body that its `Content-Length` names.
-    private static func next(_ buffer: inout [UInt8], from connection: Int32) -> [UInt8]? {
+    private static func next(_ buffer: inout [UInt8], from channel: any Channel) -> [UInt8]? {
         while true {
             let text = String(decoding: buffer, as: UTF8.self)
             if let head = text.range(of: "\r\n\r\n") {
@@ -119,22 +135,31 @@ final class TestServer: Sendable {
                     return Array(buffer[..<count])
                 }
             }
-            var piece = [UInt8](repeating: 0, count: 1 << 16)
-            let count = recv(connection, &piece, piece.count, 0)
-            guard count > 0 else { return nil }
-            buffer += piece[..<count]
+            guard let piece = channel.receive() else { return nil }
+            buffer += piece
         }
     }
+}
 
-    private static func send(_ bytes: [UInt8], to connection: Int32) {
+/// A connection in clear.
+struct PlainChannel: TestServer.Channel {
+    let descriptor: Int32
+
+    func receive() -> [UInt8]? {
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        let count = recv(descriptor, &piece, piece.count, 0)
+        return count > 0 ? Array(piece[..<count]) : nil
+    }
+
+    func send(_ bytes: [UInt8]) {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes { memory in
                 #if canImport(Darwin)
-                    Darwin.send(connection, memory.baseAddress?.advanced(by: sent), memory.count - sent, 0)
+                    Darwin.send(descriptor, memory.baseAddress?.advanced(by: sent), memory.count - sent, 0)
                 #else
                     Glibc.send(
-                        connection, memory.baseAddress?.advanced(by: sent), memory.count - sent, Int32(MSG_NOSIGNAL))
+                        descriptor, memory.baseAddress?.advanced(by: sent), memory.count - sent, Int32(MSG_NOSIGNAL))
                 #endif
             }
             guard count > 0 else { return }

@@ -184,12 +184,41 @@
             let dropping = try await append(.approvers(ApproversBody([])), by: owner)
             #expect(try await speaker.at(strict).reply(dropping) == .forbidden)
             #expect(try await speaker.at(service).ask(dropping).outcome == .done)
-            let keys = try await owner.keyRing.keys(of: state().epoch, in: state())
-            let wrap = try Wrap(keys, of: tresor, for: house.chain.newest, user: house.user, history: .all)
-            let body = GrantBody(people: [house.chain], role: .reader, notAfter: nil, fromNow: nil)
-            let request = try await append(.grant(body), by: owner).with(wraps: [wrap.bytes])
+            let request = try await plainGrant(to: house.chain, by: owner)
             #expect(try await speaker.at(strict).reply(request) == .forbidden)
             #expect(try await speaker.at(service).ask(request).outcome == .done)
+        }
+
+        /// Each of them shares alone, though neither can be an approver where they are owners. Another owner cannot share.
+        @Test func twoOwnersWhomTheServiceDemandsShareAlone() async throws {
+            try await owner.tresors.perform(.setApprovers([]), on: tresor)
+            try await owner.tresors.perform(.rotate, on: tresor)
+            try await owner.tresors.perform(
+                .share(with: [clinic.chain, house.chain], role: .owner, fromNow: false, notAfter: nil), on: tresor)
+            let owners = try await state().members.filter { $0.value.role == .owner }
+            try #require(owners.count == 3)
+            let demanding = try await bench.anotherService { $0.approvers = [owner.chain, clinic.chain] }
+            let (friend, other) = (try await bench.person("friend"), try await bench.person("other"))
+            let third = try bench.signer(house.identity).at(demanding)
+            #expect(try await third.reply(plainGrant(to: friend.identity.chain, by: house)) == .forbidden)
+            let both = [owner.chain, clinic.chain].sorted { $0.user < $1.user }
+            let naming = try await append(.approvers(ApproversBody(both.map(Approver.init))), by: house)
+            #expect(try await third.reply(naming) == .refused(.altered))
+            for (author, chain) in [(owner, friend.identity.chain), (clinic, other.identity.chain)] {
+                let speaker = try bench.signer(author.identity).at(demanding)
+                #expect(try await speaker.ask(plainGrant(to: chain, by: author)).outcome == .done)
+                let state = try await state()
+                #expect(state.members[chain.user]?.admittedBy == author.user && state.waiting.isEmpty)
+            }
+        }
+
+        /// A grant of a tresor without approvers, with its wrap.
+        private func plainGrant(to chain: CardChain, by author: Session) async throws -> AppendRequest {
+            let state = try await state()
+            let keys = try await owner.keyRing.keys(of: state.epoch, in: state)
+            let wrap = try Wrap(keys, of: tresor, for: chain.newest, user: chain.user, history: .all)
+            let body = GrantBody(people: [chain], role: .reader, notAfter: nil, fromNow: nil)
+            return try await append(.grant(body), by: author).with(wraps: [wrap.bytes])
         }
 
         /// The approval of the person who waits.

@@ -21,7 +21,7 @@
                     SQL(
                         """
                         SELECT account, state, chain, generation, sign_key, era, invitation, handle, asked, statement,
-                        revision FROM accounts
+                        revision, record, copy FROM accounts
                         """),
                     SQL("SELECT account, device, share, device_key FROM server_shares"),
                     SQL("SELECT hash, label, until, account FROM invitations"),
@@ -43,10 +43,11 @@
                     SQL(
                         """
                         INSERT INTO accounts
-                        (account, state, chain, generation, sign_key, era, invitation, handle, asked, statement, revision)
-                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                        (account, state, chain, generation, sign_key, era, invitation, handle, asked, statement, revision,
+                        record, copy)
+                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                         ON CONFLICT (account) DO UPDATE SET state = $2, chain = $3, generation = $4, sign_key = $5,
-                        era = $6, invitation = $7, asked = $9, statement = $10, revision = $11,
+                        era = $6, invitation = $7, asked = $9, statement = $10, revision = $11, record = $12, copy = $13,
                         awaited = NULL, awaited_card = NULL
                         """, row.values)
                 }

@@ -16,8 +16,9 @@
         let operatorIdentity: Identity
         private let database: BenchDatabase
 
+        /// - Parameter withLogins: whether the service has a server key, and so log-ins by password.
         init(
-            _ registration: Registration = .open, quotas: (inout Quotas) -> Void = { _ in }
+            _ registration: Registration = .open, withLogins: Bool = false, quotas: (inout Quotas) -> Void = { _ in }
         ) async throws {
             database = try await BenchDatabase.take(.current)
             engine = database.engine
@@ -30,12 +31,18 @@
             // No test waits for a bucket that it does not fill itself.
             limits.requestsPerSecond = 100_000
             quotas(&limits)
+            let logins =
+                withLogins
+                ? try LoginSecret(
+                    seed: SecretBytes(randomCount: OPAQUE.hashByteCount), privateKey: Ristretto255.randomScalar()) : nil
+            let key = logins?.publicKey ?? [UInt8](repeating: 7, count: 32)
             var settings = ServiceSettings(
-                server: Server(key: Hash256([UInt8](repeating: 7, count: 32)) ?? .zero, memoryKiB: 65_536, passes: 3),
+                server: Server(key: Hash256(key) ?? .zero, memoryKiB: 65_536, passes: 3),
                 operator: operatorIdentity.user, registration: registration, quotas: limits, clock: clock.read)
             // What a test takes of a limit is not given back while a slow machine runs it.
             let start = ContinuousClock.now
             settings.steadyClock = { start }
+            settings.logins = logins
             self.settings = settings
             service = try Service(engine: engine, settings: settings)
         }
@@ -105,6 +112,9 @@
                     SQL("SELECT * FROM blob_names ORDER BY tresor, hash"),
                     SQL("SELECT * FROM blob_orphans ORDER BY tresor, hash"),
                     SQL("SELECT * FROM authors ORDER BY tresor, account"), SQL("SELECT * FROM deletions"),
+                    SQL("SELECT * FROM login_attempts ORDER BY attempt"),
+                    SQL("SELECT * FROM login_failures ORDER BY account"),
+                    SQL("SELECT * FROM login_limits ORDER BY bucket"),
                     SQL("SELECT * FROM requests ORDER BY scope, id"),
                 ])
             }

@@ -6,13 +6,14 @@
 
     @testable import TresorService
 
-    /// An engine that counts its transactions, and the statements of those that read.
+    /// An engine that counts its transactions and their statements.
     final class CountingEngine: SQLEngine {
         private let engine: any SQLEngine
         private let transactions = Atomic(0)
         private let statements = Atomic(0)
         private let writes = Atomic(0)
         private let erasures = Atomic(0)
+        private let written = Atomic(0)
 
         init(_ engine: any SQLEngine) { self.engine = engine }
 
@@ -23,6 +24,8 @@
         /// The number of transactions that write, and of those that erase.
         var writeCount: Int { writes.load(ordering: .relaxed) }
         var erasureCount: Int { erasures.load(ordering: .relaxed) }
+        /// The number of statements that transactions have run which write.
+        var writtenStatementCount: Int { written.load(ordering: .relaxed) }
         var dialect: SQLDialect { engine.dialect }
 
         func write<Value: Sendable>(
@@ -31,7 +34,9 @@
             transactions.add(1, ordering: .relaxed)
             writes.add(1, ordering: .relaxed)
             if erasing { erasures.add(1, ordering: .relaxed) }
-            return try await engine.write(erasing: erasing, body)
+            return try await engine.write(erasing: erasing) { [self] (transaction) throws(TresorError) in
+                try body(Transaction(base: transaction, engine: self, isWriting: true))
+            }
         }
 
         func read<Value: Sendable>(
@@ -39,7 +44,7 @@
         ) async throws(TresorError) -> Value {
             transactions.add(1, ordering: .relaxed)
             return try await engine.read { [self] (transaction) throws(TresorError) in
-                try body(Transaction(base: transaction, engine: self))
+                try body(Transaction(base: transaction, engine: self, isWriting: false))
             }
         }
 
@@ -51,9 +56,11 @@
         private struct Transaction: SQLTransaction {
             let base: any SQLTransaction
             let engine: CountingEngine
+            let isWriting: Bool
 
             func run(_ statements: [SQL], finishing: Bool) throws(TresorError) -> [SQLResult] {
-                engine.statements.add(statements.count, ordering: .relaxed)
+                let counter = isWriting ? engine.written : engine.statements
+                counter.add(statements.count, ordering: .relaxed)
                 return try base.run(statements, finishing: finishing)
             }
         }

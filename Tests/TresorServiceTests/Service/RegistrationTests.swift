@@ -22,7 +22,8 @@
             #expect(try await anna.ask(finish).state == .active)
             #expect(try await anna.ask(finish).state == .active)
             #expect(try await anna.ask(anna.registration()).state == .active)
-            #expect(try await anna.ask(AccountRequest()).revision == 1)
+            let account = try await anna.ask(AccountRequest())
+            #expect(account.statement == finish.statement && !account.hasRecord && account.failures == 0)
             #expect(
                 try await anna.ask(UsersRequest(prefix: Array(anna.user.digest.bytes.prefix(3)))).users == [anna.user])
             #expect(
@@ -201,14 +202,6 @@
             let reply = try await third.reply(third.registration())
             #expect(reply.status == 429)
             #expect(reply.retryAfter ?? 0 > 10)
-        }
-
-        @Test func aLogInByPasswordIsForALaterRelease() async throws {
-            let bench = try await Bench(.open)
-            let anna = try bench.stranger("anna")
-            let request = RegisterRequest(
-                chain: anna.identity.chain.bytes, invitation: [], blinded: [UInt8](repeating: 1, count: 32))
-            #expect(try await anna.reply(request) == .refused(.unsupported))
         }
 
         @Test func aDeletedAccountKeepsItsHandleAndItsCard() async throws {

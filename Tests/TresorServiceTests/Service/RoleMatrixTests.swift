@@ -12,9 +12,11 @@
     /// Every operation, by everybody, on what is their own, on somebody else's, and on what is not there (A128).
     @Suite(.overEveryEngine) struct RoleMatrixTests {
         /// The answers by operation, one sign for each of ``Role``, in its order: `+` done, `-` not allowed, `w` waits,
-        /// `u` unknown, `f` failed. The tresor is that of the household.
+        /// `u` unknown. The tresor is that of the household.
         private static let table: [ServiceOperation: String] = [
             .server: "+++++++++++++", .kitCopy: "+++++++++++++", .putOffer: "+++++++++++++",
+            // A password that is wrong for everybody: the attempt begins, and no end of it is good.
+            .login: "+++++++++++++", .finishLogin: "-------------",
             .card: "+++++++++w-uu", .cards: "+++++++++w-uu", .users: "+++++++++w-uu", .putCard: "+++++++++w-uu",
             .tresors: "+++++++++w-uu", .news: "+++++++++w-uu",
             .entries: "+++++++--w-uu", .append: "++-------w-uu", .wraps: "++++-+---w-uu", .putWraps: "+-+------w-uu",
@@ -22,8 +24,7 @@
             .putBlob: "++-------w-uu", .blob: "++++-----w-uu", .blobs: "++++-----w-uu", .deleteBlobs: "+--------w-uu",
             .putServerShare: "+++++++++w-uu", .serverShare: "+++++++++w+uu", .deleteServerShares: "+++++++++w+uu",
             .putKitCopy: "+++++++++w-uu", .deleteKitCopy: "+++++++++w-uu",
-            // The operator's account was made with the service, and never finished.
-            .register: "++++++++++-+u", .finish: "+++++++f++-uu", .account: "++++++++++-uu",
+            .register: "++++++++++-+u", .finish: "++++++++++-uu", .account: "++++++++++-uu",
             .endSessions: "+++++++++w-uu", .deleteAccount: "+++++++-+w-uu",
             .inbox: "-------+-w-uu", .invite: "-------+-w-uu", .admit: "-------+-w-uu",
         ]
@@ -44,7 +45,6 @@
             case "-": return .forbidden
             case "w": return .refused(.waiting)
             case "u": return .unauthorized
-            case "f": return .refused(.failed(.other))
             default: return nil
             }
         }

@@ -42,7 +42,7 @@
         let share: DeviceShare
 
         init() async throws {
-            house = try await Household(Bench())
+            house = try await Household(Bench(withLogins: true))
             let bench = house.bench
             waiting = try await house.cast.person("waiting")
             approver = try await house.cast.person("approver")
@@ -145,6 +145,12 @@
             case .putOffer:
                 let offer = [UInt8](repeating: 0, count: DeviceOffer.byteCount)
                 return PutOfferRequest(locator: signer.user.digest, offer: offer).bytes
+            case .login:
+                let message = try OPAQUELogin(input: SecretBytes(randomCount: 8)).message
+                return try LoginRequest(handle: chain.handle, message: message).bytes
+            case .finishLogin:
+                let (attempt, message) = ([UInt8](repeating: 1, count: 16), [UInt8](repeating: 1, count: 64))
+                return FinishLoginRequest(attempt: attempt, message: message).bytes
             case .deleteKitCopy: return DeleteKitCopyRequest(locator: signer.user.digest).bytes
             case .register: return signer.registration().bytes
             case .finish: return try signer.finishing().bytes

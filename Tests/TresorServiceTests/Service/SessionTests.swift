@@ -212,7 +212,9 @@
             let anna = try await bench.person("anna")
             let (device, share) = try await anna.trustedDevice()
             let (_, other) = try await anna.trustedDevice()
-            let allowed: Set<ServiceOperation> = [.server, .kitCopy, .putOffer, .serverShare, .deleteServerShares]
+            let allowed: Set<ServiceOperation> = [
+                .server, .kitCopy, .putOffer, .login, .finishLogin, .serverShare, .deleteServerShares,
+            ]
             for operation in ServiceOperation.allCases where !allowed.contains(operation) {
                 let reply = await bench.service.answer(try device.call(operation, []))
                 #expect(reply == .forbidden, "\(operation)")

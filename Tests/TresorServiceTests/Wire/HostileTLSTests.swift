@@ -46,9 +46,31 @@
 
         @Test func A126_aFloodOfNewKeysInOnePieceEndsTheConnection() async throws {
             try await TLSPair.run { pair in
-                try pair.send((0..<600).flatMap { _ in pair.client.newKeys() })
+                let flood = (0..<2000).flatMap { _ in pair.client.newKeys() }
+                try pair.send(flood)
                 pair.channel.embeddedEventLoop.run()
                 #expect(pair.note.isGone)
+                // The handler looks at 16 KiB at once: so many are answered, and no more.
+                let count = try pair.sent().count
+                #expect(count > 0 && count <= 606 * (flood.count / 2000))
+            }
+        }
+
+        @Test func A126_newKeysThatAskForNoAnswerFillNoMemory() async throws {
+            try await TLSPair.run { pair in
+                for _ in 0..<20 {
+                    try pair.send((0..<1000).flatMap { _ in pair.client.newKeys(asking: false) })
+                    #expect(pair.handler.engine.unreadCount < 16 << 10)
+                }
+                pair.channel.embeddedEventLoop.run()
+                #expect(try pair.sent().isEmpty && pair.decrypted().isEmpty && !pair.note.isGone)
+                #expect(pair.room() <= 64 << 10)
+                try pair.send(pair.client.record(of: [1, 2, 3]))
+                #expect(try pair.decrypted() == [1, 2, 3])
+                // They are not counted with those that ask.
+                try pair.send((0..<32).flatMap { _ in pair.client.newKeys() } + pair.client.record(of: [4]))
+                #expect(try pair.decrypted() == [4])
+                #expect(!pair.note.isGone)
             }
         }
 

@@ -5,7 +5,7 @@
     import TresorCrypto
     import TresorTLS
 
-    /// The client's side of TLS in memory. It trusts everybody, and also does what no honest client does.
+    /// One side of TLS in memory, mostly the client's. It trusts everybody, and also does what no honest side does.
     final class TLSClient {
         let engine: TLSEngine
 
@@ -17,10 +17,13 @@
             SSL_set_connect_state(engine.connection)
         }
 
-        /// Takes what the server sent.
+        /// Takes a side that somebody made.
+        init(_ engine: TLSEngine) { self.engine = engine }
+
+        /// Takes what the other side sent.
         func take(_ bytes: [UInt8]) { _ = bytes.withUnsafeBytes { engine.take($0) } }
 
-        /// All that the server said, and how it went on.
+        /// All that the other side said, and how it went on.
         func read() -> (bytes: [UInt8], progress: TLSEngine.Progress) {
             var (bytes, progress): ([UInt8], TLSEngine.Progress) = ([], .done(0))
             while case .done = progress {
@@ -38,9 +41,9 @@
             return engine.takeOutgoing()
         }
 
-        /// The record that changes the client's keys, and asks the server for new ones.
-        func newKeys() -> [UInt8] {
-            SSL_key_update(engine.connection, SSL_KEY_UPDATE_REQUESTED)
+        /// The record that changes the keys of this side, and asks the other side for new ones, too.
+        func newKeys(asking: Bool = true) -> [UInt8] {
+            SSL_key_update(engine.connection, asking ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED)
             _ = engine.shakeHands()
             return engine.takeOutgoing()
         }

@@ -34,6 +34,40 @@ import TresorCrypto
         for grant in try await pending() { try await (approver ?? clinic).tresors.perform(.approve(grant), on: tresor) }
     }
 
+    /// The error with which a person refuses the log with one more entry, which the store really shows them.
+    private func refusal(by person: Session, of entry: [UInt8]) async -> TresorError? {
+        await refusal(by: person) { $0 + [entry] }
+    }
+
+    /// The error with which a person refuses what the store makes of the log, and really shows them.
+    private func refusal(
+        by person: Session, shown transform: @escaping @Sendable ([[UInt8]]) -> [[UInt8]]
+    ) async -> TresorError? {
+        let served = evil.lieAboutLog(transform)
+        let error = await failure { _ = try await person.client.logs.state(of: tresor) }
+        #expect(served.count > 0)
+        evil.behave()
+        return error
+    }
+
+    /// The approval key of the house, as anybody with full history computes it.
+    private func approvalKey(of epoch: UInt64) async throws -> [UInt8] {
+        let keys = try await anna.keyRing.keys(of: epoch, in: state())
+        let key = try keys.approvalKey(of: tresor).key(of: house.user)
+        return key.span.publicBytes
+    }
+
+    /// An approval whose release to the house holds these keys, signed by the clinic or somebody else.
+    private func approval(
+        of grant: Hash256, epoch: UInt64, holding keys: [UInt8], by author: Identity? = nil
+    ) async throws -> [UInt8] {
+        let release = try Release(
+            SecretBytes(copying: keys.span), grant: grant, epoch: epoch, of: tresor, for: house.chain.newest,
+            user: house.user)
+        return try await entry(
+            .approve(ApproveBody(grant: grant, epoch: epoch, releases: [release])), by: author ?? clinic.identity)
+    }
+
     private func plunder(_ people: Session...) async throws -> Plunder {
         try Plunder(
             of: people.map(\.identity), wraps: evil.everyWrap.map(\.bytes), log: await log(tresor, in: evil.truth))
@@ -84,11 +118,15 @@ import TresorCrypto
         #expect(!found.opens(file) && !found.opens(newer) && found.keys.isEmpty)
         let wraps = evil.everyWrap.filter { $0.user == house.user }.map(\.bytes)
         #expect(!wraps.isEmpty)
-        evil.showWraps { _, _, _ in wraps }
+        // The log says that house waits, so that no wrap is even asked for.
+        let served = evil.lieAboutWraps(of: house.user) { _ in wraps }
+        let shown = evil.shownCount
         for file in [file, newer] {
             #expect(await failure { _ = try await house.files.open(file) } == .waiting)
         }
+        #expect(served.count == 0 && evil.shownCount > shown)
         evil.behave()
+        #expect(await refusal(by: house) { Array($0.prefix(1)) } == .forked)
         try await approve()
         #expect(try await plunder(house).opens(newer))
     }
@@ -105,14 +143,9 @@ import TresorCrypto
         let friend = try await world.quick("friend")
         let grant = GrantBody(people: [friend.chain], role: .reader, notAfter: nil, fromNow: nil)
         let forged = try await entry(.grant(grant), by: clinic.identity)
-        evil.append(forged)
-        #expect(await failure { _ = try await anna.client.logs.state(of: tresor) } == .noAccess)
-        let release = try Release(
-            SecretBytes(count: 32), grant: anyDigest(), epoch: 1, of: tresor, for: friend.chain.newest,
-            user: friend.user)
-        let invented = ApproveBody(grant: try anyDigest(), epoch: 2, releases: [release])
-        evil.append(try await entry(.approve(invented), by: clinic.identity))
-        #expect(await failure { _ = try await anna.client.logs.state(of: tresor) } == .altered)
+        #expect(await refusal(by: anna, of: forged) == .noAccess)
+        let invented = try await approval(of: anyDigest(), epoch: 2, holding: [UInt8](repeating: 0, count: 32))
+        #expect(await refusal(by: anna, of: invented) == .altered)
     }
 
     private func entry(_ body: EntryBody, by author: Identity) async throws -> [UInt8] {
@@ -127,33 +160,23 @@ import TresorCrypto
         try await anna.share(tresor, with: [house])
         let waiting = try await state()
         let grant = waiting.head.hash
-        let keys = try await anna.keyRing.keys(of: 1, in: waiting)
-        func approval(_ state: LogState) throws -> EntryBody {
-            let key = try keys.approvalKey(of: tresor).key(of: house.user)
-            let release = try Release(
-                SecretBytes(copying: key.span), grant: grant, epoch: state.epoch, of: tresor,
-                for: house.chain.newest, user: house.user)
-            return .approve(ApproveBody(grant: grant, epoch: state.epoch, releases: [release]))
-        }
+        let key = try await approvalKey(of: 1)
         let mallory = try await world.quick("mallory")
-        for (author, error) in [(mallory, TresorError.noAccess), (anna, .noAccess), (house, .noAccess)] {
-            evil.append(try await entry(approval(waiting), by: author.identity))
-            #expect(await failure { _ = try await anna.client.logs.state(of: tresor) } == error)
+        for author in [mallory, anna, house] {
+            let entry = try await approval(of: grant, epoch: waiting.epoch, holding: key, by: author.identity)
+            #expect(await refusal(by: anna, of: entry) == .noAccess)
         }
-        evil.behave()
-        let refusal = try #require(try await pending().first)
-        try await clinic.tresors.perform(.refuse(refusal), on: tresor)
-        evil.append(try await entry(approval(try await state()), by: clinic.identity))
-        #expect(await failure { _ = try await house.client.logs.state(of: tresor) } == .altered)
-        evil.behave()
+        func replay() async throws -> TresorError? {
+            try await refusal(by: house, of: approval(of: grant, epoch: state().epoch, holding: key))
+        }
+        let refused = try #require(try await pending().first)
+        try await clinic.tresors.perform(.refuse(refused), on: tresor)
+        #expect(try await replay() == .altered)
         // After a refusal the same people may be granted again, and that is another grant.
         try await anna.share(tresor, with: [house])
-        evil.append(try await entry(approval(try await state()), by: clinic.identity))
-        #expect(await failure { _ = try await house.client.logs.state(of: tresor) } == .altered)
-        evil.behave()
+        #expect(try await replay() == .altered)
         try await anna.tresors.perform(.revoke([house.user]), on: tresor)
-        evil.append(try await entry(approval(try await state()), by: clinic.identity))
-        #expect(await failure { _ = try await house.client.logs.state(of: tresor) } == .altered)
+        #expect(try await replay() == .altered)
     }
 
     @Test func A135_aWrongKeyIsRefusedAndProved() async throws {
@@ -173,15 +196,63 @@ import TresorCrypto
         #expect(try Wrap(evidence.wrap).user == house.user && evidence.tresor == tresor)
         let notices = await house.takeNotices()
         #expect(notices.contains { if case .approvalSpoiled(clinic.user, _) = $0.deed { true } else { false } })
+        // A member with full history sees that the approver lied.
+        let key = try await approvalKey(of: 1)
+        #expect(evidence.opened != key)
         // The next epoch wraps plainly.
         try await anna.tresors.perform(.rotate, on: tresor)
         #expect(try await house.files.open(file).content == Array("plan".utf8))
     }
 
+    /// The store damages and invents wraps of the approver and of the person: nothing opens, and an approver who told no
+    /// lie can be cleared.
+    @Test func A135_aWrapOfTheStoreIsRefusedAndBlamesNoApprover() async throws {
+        try await anna.share(tresor, with: [house])
+        let file = try await anna.seal("plan", in: tresor)
+        let damagingKey = evil.lieAboutWraps(of: clinic.user) { $0.map(damaged) }
+        #expect(await failure { try await approve() } == .altered)
+        let withholding = evil.lieAboutWraps(of: clinic.user) { _ in [] }
+        #expect(await failure { try await approve() } == .store(.withheld))
+        #expect(damagingKey.count > 0 && withholding.count > 0)
+        evil.behave()
+        try await approve()
+        let damaging = evil.lieAboutWraps(of: house.user) { $0.map(damaged) }
+        #expect(await failure { _ = try await house.files.open(file) } == .altered)
+        let notices = await house.takeNotices()
+        #expect(damaging.count > 0 && house.evidence.isEmpty && notices.isEmpty)
+        let invented = try Wrap(
+            waiting: EpochKeys(epoch: 1), of: tresor, for: house.chain.newest, user: house.user, history: .all)
+        let inventing = evil.lieAboutWraps(of: house.user) { [bytes = invented.bytes] _ in [bytes] }
+        #expect(await failure { _ = try await house.files.open(file) } == .altered)
+        #expect(inventing.count > 0)
+        let evidence = try ApprovalEvidence(try #require(house.evidence.first))
+        let key = try await approvalKey(of: 1)
+        #expect(evidence.wrap == invented.bytes && evidence.opened == key)
+        evil.behave()
+        #expect(try await house.files.open(file).content == Array("plan".utf8))
+    }
+
     @Test func A136_keysChangeBetweenGrantAndApproval() async throws {
         try await anna.share(tresor, with: [house])
+        let grant = try #require(try await pending().first).grant
+        let key = try await approvalKey(of: 1)
         for _ in 0..<3 { try await anna.tresors.perform(.rotate, on: tresor) }
         let file = try await anna.seal("plan", in: tresor)
+        // What the approver would have signed for the keys of before (R36), and too many keys (R37).
+        let old = try await approval(of: grant, epoch: 1, holding: key)
+        let long = try await approval(of: grant, epoch: 4, holding: key + key)
+        for entry in [old, long] {
+            #expect(await refusal(by: house, of: entry) == .altered)
+            #expect(await refusal(by: anna, of: entry) == .altered)
+        }
+        // The store shows the approver older keys in the place of the current ones, or an older log.
+        let first = evil.everyWrap.filter { $0.user == clinic.user && $0.epoch == 1 }.map(\.bytes)
+        try #require(!first.isEmpty)
+        let served = evil.lieAboutWraps(of: clinic.user) { _ in first }
+        #expect(await failure { try await approve() } == .altered)
+        #expect(served.count > 0)
+        evil.behave()
+        #expect(await refusal(by: clinic) { Array($0.prefix(2)) } == .forked)
         try await approve()
         #expect(try await house.files.open(file).content == Array("plan".utf8))
     }
@@ -196,6 +267,10 @@ import TresorCrypto
         try await newer.tresors.perform(.renew, on: tresor)
         #expect(try await !state().isRekeyPending)
         #expect(await failure { try await clinic.tresors.perform(.approve(old), on: tresor) } == .noAccess)
+        // The older keys of the approver sign nothing that the store could show (R14), nor does who was dropped (R13).
+        let keys = try await approvalKey(of: 2) + approvalKey(of: 3)
+        let stale = try await approval(of: old.grant, epoch: 3, holding: keys)
+        #expect(await refusal(by: anna, of: stale) == .noAccess)
         let other = try await world.quick("other")
         try world.introduce(anna, other)
         try await anna.tresors.perform(.setApprovers([other.chain]), on: tresor)
@@ -203,6 +278,13 @@ import TresorCrypto
         #expect(try await evil.truth.wraps(of: clinic.user, in: tresor, epoch: nil).isEmpty)
         #expect(try await evil.truth.wraps(of: other.user, in: tresor, epoch: nil).count == 3)
         #expect(await failure { try await newer.tresors.perform(.approve(old), on: tresor) } == .noAccess)
+        let all = try await keys + approvalKey(of: 4)
+        let dropped = try await approval(of: old.grant, epoch: 4, holding: all, by: newer.identity)
+        #expect(await refusal(by: anna, of: dropped) == .noAccess)
+        let lost = evil.lieAboutWraps(of: other.user) { _ in [] }
+        #expect(await failure { try await approve(other) } == .store(.withheld))
+        #expect(lost.count > 0)
+        evil.behave()
         try await approve(other)
         #expect(try await house.files.open(file).content == Array("plan".utf8))
     }
@@ -211,7 +293,18 @@ import TresorCrypto
         try await anna.share(tresor, with: [house])
         let file = try await anna.seal("plan", in: tresor)
         let shown = try #require(try await pending().first)
+        // A store that does not keep the removal says so against its will.
+        evil.lie(.storesNothing)
+        let writes = evil.writeCount
+        let refused = await failure { try await anna.tresors.perform(.revoke([house.user]), on: tresor) }
+        #expect(refused == .store(.notStored) && evil.writeCount > writes)
+        evil.behave()
         try await anna.tresors.perform(.revoke([house.user]), on: tresor)
+        // An approval that comes later is none, whoever of the approver and the store shows it (R35).
+        let late = try await approval(of: shown.grant, epoch: 2, holding: approvalKey(of: 2))
+        for person in [anna, house] { #expect(await refusal(by: person, of: late) == .altered) }
+        _ = try await house.client.logs.state(of: tresor)
+        #expect(await refusal(by: house) { Array($0.prefix(2)) } == .forked)
         #expect(try await state().waiting.isEmpty)
         #expect(try await evil.truth.wraps(of: house.user, in: tresor, epoch: nil).isEmpty)
         #expect(await failure { try await clinic.tresors.perform(.approve(shown), on: tresor) } == .busy)
@@ -227,7 +320,10 @@ import TresorCrypto
 
     @Test func A138_whatIsApprovedIsWhatWasShown() async throws {
         try await anna.share(tresor, with: [house])
+        // The approver sees the log for the first time: a grant that the store changed is none.
+        #expect(await refusal(by: clinic) { Array($0.dropLast()) + $0.suffix(1).map(damaged) } == .altered)
         let shown = try #require(try await pending().first)
+        #expect(await refusal(by: clinic) { Array($0.prefix(1)) } == .forked)
         #expect(shown.people == [house.chain] && shown.role == .reader && shown.history == .all)
         #expect(shown.author == anna.chain && shown.founder == anna.chain && shown.notAfter == nil)
         // Another epoch means the same; other rights, or other keys, do not.

@@ -238,6 +238,38 @@ import TresorCrypto
         #expect(scene.home.read(.cleanupJournal) == nil)
     }
 
+    /// Another command of the new home finishes the cleanup while the store is away for the first one: the other machine
+    /// is not told that its answer was taken, and says that it may have been.
+    @Test func anotherCommandDeletesTheMailboxWhileTheReceiptWaits() async throws {
+        let handover = try await scene.open()
+        let store = MailboxStore(scene.evil)
+        let errors = Mutex<[TresorError?]>([])
+        let wait = waiting { [client = scene.client(scene.home)] in
+            let error = await failure { try await client.cleanup.finish() }
+            errors.withLock { $0.append(error) }
+        }
+        let arrival = try await arrive(handover, over: store, waiting: wait)
+        try await handover.answer(try await handover.offer())
+        let received = try await arrival.answer()
+        let session = try await install(arrival, received)
+        let before = try await scene.mailbox(handover)
+        guard case .answer? = before?.letters else {
+            Issue.record("no answer lies in the mailbox")
+            return
+        }
+        store.fail(1)
+        await arrival.acknowledge(received, as: session)
+        #expect(store.failuresLeft == 0 && errors.withLock { $0 } == [nil])
+        let after = try await scene.mailbox(handover)
+        #expect(after == nil)
+        let ending = try await handover.ending()
+        #expect(ending == .gone && handover.mayHaveGiven)
+        // The new machine has the identity, and nothing is left to do.
+        #expect(session.user == scene.anna.user && scene.home.read(.cleanupJournal) == nil)
+        let secret = try password("another one")
+        try await session.unlocking.changePassword(to: secret, cost: .floor)
+    }
+
     /// A change of the key slots begins while the store is away, and lasts longer than anybody waits for it.
     @Test func aReceiptOutlastsAChangeOfKeySlots() async throws {
         let handover = try await scene.open()

@@ -6,9 +6,9 @@ import TresorCrypto
 @testable import Tresor
 @testable import TresorCore
 
-/// Random histories of people who wait, with real keys: nobody opens anything before an approval, everybody who is
-/// entitled after it, and no approver ever, with everything that a store ever had (SPEC §9.11). Eight seeds, or as many
-/// as `TRESOR_HISTORIES` says.
+/// Random histories of people who wait, with real keys: with everything that a store ever had, each person opens exactly
+/// the epochs that they were a member for, also one who was removed or waits again, and no approver opens any (SPEC
+/// §9.11). Eight seeds, or as many as `TRESOR_HISTORIES` says.
 @Suite struct ApprovalHistoryTests {
     private static let batchCount = 4
 
@@ -29,6 +29,8 @@ import TresorCrypto
 /// The events of a history. One that never happens shows nothing.
 private enum Event: CaseIterable {
     case asked, askedFromNow, approved, approvedInALaterEpoch, refused, removed, left
+    /// A member is one no longer; and somebody who was one waits again.
+    case memberGone, askedAgain
     /// While somebody waits.
     case rotated, replaced, waitingRenewed, approverRenewed
 
@@ -52,6 +54,7 @@ private enum Event: CaseIterable {
             default: break
             }
         }
+        if before.members.keys.contains(where: { after.members[$0] == nil }) { events.insert(.memberGone) }
         guard !before.waiting.isEmpty else { return events }
         if before.epoch < after.epoch { events.insert(.rotated) }
         if before.approvers != after.approvers {
@@ -114,8 +117,11 @@ private struct WaitingHistory {
         }
         try await seal()
         let after = try await self.state()
-        admitted.formUnion(after.members.keys)
         events.formUnion(Event.all(between: state, and: after))
+        if after.waiting.keys.contains(where: { state.waiting[$0] == nil && admitted.contains($0) }) {
+            events.insert(.askedAgain)
+        }
+        admitted.formUnion(after.members.keys)
         if Int.random(in: 0..<4, using: &dice) == 0 { try await judge() }
     }
 
@@ -153,16 +159,32 @@ private struct WaitingHistory {
         let state = try await state()
         let entries = try await log(tresor, in: evil.truth)
         let wraps = evil.everyWrap.map(\.bytes)
+        let told = try retold(entries)
         for doctor in doctors {
             try await judge(doctor, state)
-            // Somebody who was never a member opens nothing with everything that the store ever had.
-            guard !admitted.contains(doctor.user) else { continue }
             let found = try Plunder(of: identities(of: [doctor]), wraps: wraps, log: entries)
-            #expect(found.keys.isEmpty, seed)
+            let (epochs, withHistory) = entitled(doctor.user, by: told)
+            #expect(Set(found.keys.keys) == epochs, seed)
+            #expect(Set(found.keys.filter { $0.value.contains(where: \.opensHistory) }.keys) == withHistory, seed)
+            for file in files { #expect(found.opens(file) == epochs.contains(file.header.epoch), seed) }
         }
         let found = try Plunder(of: identities(of: clinics), wraps: wraps, log: entries)
         #expect(found.keys.isEmpty && !files.contains { found.opens($0) }, seed)
-        try compare(entries)
+    }
+
+    /// The epochs whose keys the naive model ever gave a person, and those that it gave with their history.
+    private func entitled(
+        _ user: UserID, by told: Retelling
+    ) -> (epochs: Set<UInt64>, withHistory: Set<UInt64>) {
+        var (epochs, withHistory): (Set<UInt64>, Set<UInt64>) = ([], [])
+        guard let number = told.people.firstIndex(of: user) else { return (epochs, withHistory) }
+        for model in told.models {
+            guard let person = model.people[number] else { continue }
+            let given = UInt64(person.from ?? 1)...UInt64(model.epoch)
+            epochs.formUnion(given)
+            if person.from == nil { withHistory.formUnion(given) }
+        }
+        return (epochs, withHistory)
     }
 
     /// All that these people have and had.
@@ -184,13 +206,14 @@ private struct WaitingHistory {
         }
     }
 
-    /// The naive model agrees with fold about each entry.
-    private func compare(_ entries: Log) throws {
+    /// The log as the naive model tells it, which agrees with fold about each entry.
+    private func retold(_ entries: Log) throws -> Retelling {
         let people = ([anna] + doctors + clinics).map(\.user).sorted()
         var told = try Retelling(genesis: entries[0], people: people)
         for entry in entries.dropFirst() { try told.tell(Entry(entry)) }
         try told.review()
         #expect(told.disputes.isEmpty, seed)
+        return told
     }
 
     private typealias Log = [[UInt8]]

@@ -157,7 +157,8 @@
             SQL("DELETE FROM access"), SQL("DELETE FROM states"), SQL("DELETE FROM accounts"),
             SQL("DELETE FROM server_shares"), SQL("DELETE FROM kit_copies"), SQL("DELETE FROM requests"),
             SQL("DELETE FROM blobs"), SQL("DELETE FROM blob_names"), SQL("DELETE FROM blob_orphans"),
-            SQL("DELETE FROM authors"), SQL("DELETE FROM deletions"),
+            SQL("DELETE FROM authors"), SQL("DELETE FROM deletions"), SQL("DELETE FROM login_attempts"),
+            SQL("DELETE FROM login_failures"), SQL("DELETE FROM login_limits"),
         ]
     }
 #endif

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operations of opaque.json."""
-from verify.sections.conventions import equal, require
+from verify.sections.conventions import equal, require, u64
+from verify.sections.identity_file import LOGIN, read_identity_file
 from verify.sections.login import (
     LoginEnvelope, LoginServer, blind_input, encode_element, finalize, finish_login, randomized_password, read_element)
-from verify.operations.operation import number_in, operation
+from verify.sections.login_copy import copy_hash, open_with_export_key, record_hash
+from verify.operations.operation import number_in, opened, operation
 
 
 def server_in(i):
@@ -61,3 +63,13 @@ def test_check_login(i, trace):
     _, last, session_key = answer_in(i, trace)
     require(equal(last, i["last message"]), "wrong_password")
     return {"session key": session_key}
+
+
+@operation("openLogin")
+def test_open_login(i, trace):
+    file = read_identity_file(i["file"])
+    identity = open_with_export_key(file, i["export key"], trace)
+    trace["slot-login"] = trace["slot key"]
+    slot = file.slot(LOGIN)
+    return {**opened(identity), "server id": slot.server, "revision": u64(slot.revision), "record hash": record_hash(i["record"]),
+            "copy hash": copy_hash(i["file"])}

@@ -20,6 +20,7 @@ from verify.sections.registries import EXIT_CODES
 from verify.sections.service import encode_server, encode_session, read_server, read_session
 from verify.sections.messages import encode_login
 from verify.sections.registration import read_login
+from verify.sections.login_copy import encode_known_logins, read_known_logins
 from verify.operations.operation import number_in, operation
 
 
@@ -60,6 +61,8 @@ def encode_pieces(wanted, data):
         return encode_noted_stores(read_noted_stores(data))
     if wanted == b"tresora1":
         return encode_known_services(read_known_services(data))
+    if wanted == b"tresorU1":
+        return encode_known_logins(read_known_logins(data))
     if wanted == b"tresorR1":
         return encode_kept_packs(read_kept_packs(data))
     if wanted == b"tresorG1":

@@ -11,7 +11,7 @@ from verify.sections.identity import Keys, encode_chain, read_chain
 from verify.sections.pins import previous_context
 from verify.sections.words import WORD_NUMBERS, WORDS
 
-PASSWORD, KIT, DEVICE = 1, 2, 3
+PASSWORD, KIT, DEVICE, LOGIN = 1, 2, 3, 4
 
 
 class Slot:
@@ -21,15 +21,18 @@ class Slot:
 def read_slot(reader):
     slot, start = Slot(), reader.at
     slot.kind, slot.id, slot.since = reader.u8(), reader.take(16), reader.time()
-    require(slot.kind in (PASSWORD, KIT, DEVICE), "unsupported")
+    require(slot.kind in (PASSWORD, KIT, DEVICE, LOGIN), "unsupported")
     if slot.kind == PASSWORD:
         slot.memory_kib, slot.passes = reader.u32(), reader.u32()
         check_argon2id(slot.memory_kib, slot.passes)
         slot.salt = reader.take(16)
     elif slot.kind == KIT:
         slot.locator = reader.take(32)
-    else:
+    elif slot.kind == DEVICE:
         slot.name, slot.until = reader.name(), reader.time()
+    else:
+        slot.server, slot.revision = reader.digest(), reader.u64()
+        require(slot.revision >= 1)
     slot.fields = reader.data[start:reader.at]
     slot.sealed = reader.take(104)
     return slot
@@ -58,6 +61,7 @@ def read_identity_file(data):
     reader.end()
     kinds = [slot.kind for slot in file.slots]
     require(len({slot.id for slot in file.slots}) == count and kinds.count(PASSWORD) <= 1 and kinds.count(KIT) <= 1)
+    require(LOGIN not in kinds or kinds == [LOGIN])
     return file
 
 
@@ -95,7 +99,7 @@ def open_slot(file, slot, slot_key, trace=None):
     try:
         seed = tc1_open(slot_key, "tresor/v1/slot-seal", context, slot.sealed, trace)
     except Refused:
-        raise Refused("altered" if slot.kind == DEVICE else "wrong_password") from None
+        raise Refused("wrong_password" if slot.kind in (PASSWORD, KIT) else "altered") from None
     keys = Keys(seed)
     note(trace, S=seed, tag_key=keys.tag_key)
     all_keys = open_previous(file.chain, seed, file.previous)
@@ -217,7 +221,9 @@ def encode_slot_fields(slot):
         return fields + u32(slot.memory_kib) + u32(slot.passes) + slot.salt
     if slot.kind == KIT:
         return fields + slot.locator
-    return fields + opaque16(slot.name) + u64(slot.until)
+    if slot.kind == DEVICE:
+        return fields + opaque16(slot.name) + u64(slot.until)
+    return fields + slot.server + u64(slot.revision)
 
 
 def encode_identity_file(file):

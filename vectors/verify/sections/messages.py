@@ -15,7 +15,7 @@ TARGETS = {
     name.encode(): (name in CHANGES_AT_A_SERVICE, longest) for longest, names in [
         (SHORT, "server card cards users entries wraps tresors news put-server-share server-share delete-server-shares kit-copy "
                 "delete-kit-copy account end-sessions inbox admit invite delete-tresor delete-account blob blobs delete-blobs "
-                "put-offer"),
+                "put-offer login finish-login"),
         (MEDIUM, "put-card put-kit-copy register finish put-blob"), (LONG, "append put-wraps")] for name in names.split()}
 
 
@@ -32,6 +32,12 @@ def sized(width, least, most):
         require(least <= length <= most)
         return reader.take(length)
     return Field(read, lambda value: len(value).to_bytes(width, "big") + value)
+
+
+def read_login_or_none(reader):
+    """opaque8 of a LoginStatement, or of none."""
+    data = none_or(222).read(reader)
+    return read_login_fields(Reader(data)) if data else None
 
 
 def none_or(size):
@@ -98,11 +104,18 @@ def finish_is_whole(values):
     require((not record) == (not copy) and (not record) == (login.record == ZERO))
 
 
+def record_is_of_a_statement(values):
+    _, login, has_record = values[:3]
+    require(not has_record or login is not None and login.record != ZERO)
+
+
 def blobs_have_their_sizes(values):
     for _, size, data in values[-1]:
         require(not data or len(data) == size)
 
 
+LOGIN_FIELD = Field(read_login_fields, encode_login)
+LOGIN_OR_NONE = Field(read_login_or_none, lambda login: u8(222) + encode_login(login) if login else u8(0))
 DIGEST, FLAG, TIME_FIELD = raw(32), among(0, 1), Field(Reader.time, u64)
 CHAIN, CHAIN_OR_NONE = sized(4, 1, 524288), sized(4, 0, 524288)
 COPY, COPY_OR_NONE = sized(4, 1, 1 << 20), sized(4, 0, 1 << 20)
@@ -164,10 +177,14 @@ MESSAGES = {
     "PutOfferAnswer": ([at_most(integer(1), 2)],),
     "RegisterRequest": ([CHAIN, none_or(16), none_or(32)],),
     "RegisterAnswer": ([STATE_FIELD, none_or(32)],),
-    "FinishRequest": ([none_or(192), Field(read_login_fields, encode_login), COPY_OR_NONE], finish_is_whole),
+    "FinishRequest": ([none_or(192), LOGIN_FIELD, COPY_OR_NONE], finish_is_whole),
     "FinishAnswer": ([STATE_FIELD],),
     "AccountRequest": ([],),
-    "AccountAnswer": ([STATE_FIELD] + [integer(8)] * 6,),
+    "AccountAnswer": ([STATE_FIELD, LOGIN_OR_NONE, FLAG, integer(8), TIME_FIELD] + [integer(8)] * 5, record_is_of_a_statement),
+    "LoginRequest": ([Field(lambda reader: reader.name(1), opaque16), raw(96)],),
+    "LoginAnswer": ([raw(16), raw(320)],),
+    "FinishLoginRequest": ([raw(16), raw(64)],),
+    "FinishLoginAnswer": ([LOGIN_FIELD, COPY],),
     "EndSessionsRequest": ([],),
     "DeleteAccountRequest": ([],),
     "InviteRequest": ([DIGEST, NAME, TIME_FIELD],),

@@ -13,7 +13,7 @@ REGISTRY = {
         ("identity-previous", "derive", 32), ("identity-file", "derive", 32), ("identity-tag", "derive", 32), ("previous-seal", "seal", 104),
         ("home-key", "derive", 32), ("names-seal", "seal", None), ("marks-seal", "seal", None), ("outbox-seal", "seal", None),
         ("home-cache", "derive", 32), ("state-tag", "derive", 32),
-        ("slot-seal", "seal", 104), ("slot-device", "derive", 32), ("kit-slot", "derive", 32), ("kit-locator", "derive", 32),
+        ("slot-seal", "seal", 104), ("slot-device", "derive", 32), ("slot-login", "derive", 32), ("kit-slot", "derive", 32), ("kit-locator", "derive", 32),
         ("device-code", "hash", 32), ("device-locator", "derive", 32), ("device-tag", "derive", 32), ("device-wrap", "wrap", None),
         ("device-answer", "derive", 32), ("device-number", "derive", 32), ("device-receipt", "derive", 32),
         ("tresor-id", "hash", 32), ("entry-hash", "hash", 32), ("entry-signature", "sign", 64), ("name-seal", "seal", 588),
@@ -24,4 +24,4 @@ REGISTRY = {
         ("content-part", "hash", 32), ("blob-hash", "hash", 32), ("volume-key", "derive", 32), ("volume-seal", "seal", None),
         ("server-id", "hash", 32), ("audience", "hash", 32), ("session-signature", "sign", 64), ("session-hash", "hash", 32),
         ("device-sign", "derive", 32), ("request-body", "hash", 32), ("request-signature", "sign", 64), ("login-signature", "sign", 64),
-        ("invitation", "hash", 32)]}
+        ("login-record", "hash", 32), ("login-copy", "hash", 32), ("invitation", "hash", 32)]}

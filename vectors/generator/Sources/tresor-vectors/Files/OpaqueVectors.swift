@@ -6,12 +6,15 @@ struct OpaqueVectors: TestWriter {
 
     static func make() -> VectorFile {
         let file = VectorFile(
-            "opaque", section: "20", purpose: "log-in by password: registrations, log-ins, and what each side refuses")
+            "opaque", section: "20", purpose: "log-in by password: records, log-ins, copies, and what each side refuses"
+        )
         let vectors = Self(file: file)
         vectors.addElements()
         vectors.addEvaluations()
         vectors.addRecords()
         vectors.addAnswers()
+        LoginCopyVectors(file: file).addCopies()
+        LoginCopyVectors(file: file).addKnownLogins()
         return file
     }
 

@@ -120,7 +120,8 @@ struct ServiceAnswerVectors: TestWriter {
             ("delete-kit-copy", true, short), ("register", true, 4 << 20), ("finish", true, 4 << 20),
             ("account", false, short), ("end-sessions", true, short), ("inbox", false, short),
             ("admit", true, short), ("invite", true, short), ("delete-tresor", true, short),
-            ("delete-account", true, short), ("put-offer", false, short),
+            ("delete-account", true, short), ("put-offer", false, short), ("login", false, short),
+            ("finish-login", false, short),
         ]
         for (name, isChange, longest) in rows {
             valid(

@@ -3,7 +3,7 @@
 /// The bodies of requests and answers (SPEC §18.4): the one form of each, and what is not it.
 struct ServiceMessageVectors: TestWriter {
     let file: VectorFile
-    private let fixture = ServiceFixture()
+    let fixture = ServiceFixture()
 
     func addMessages() {
         group("readMessage")
@@ -16,13 +16,14 @@ struct ServiceMessageVectors: TestWriter {
         addRegistration()
         addAccounts()
         addOperators()
+        addLogins()
     }
 
     /// A body that is not the form: why, its flag and the body.
-    private typealias Fault = (comment: String, flag: String, body: Bytes)
+    typealias Fault = (comment: String, flag: String, body: Bytes)
 
     /// A message, its ends, and its own faults.
-    private func message(_ name: String, _ body: Bytes, _ faults: [Fault] = [], comment: String? = nil) {
+    func message(_ name: String, _ body: Bytes, _ faults: [Fault] = [], comment: String? = nil) {
         let base = valid(
             comment.map { "\(name), \($0)" } ?? name, in: ["message": ascii(name), "body": body], out: ["body": body])
         func refuse(_ comment: String, _ flag: String, _ body: Bytes) {
@@ -37,7 +38,7 @@ struct ServiceMessageVectors: TestWriter {
     }
 
     /// A form at a limit.
-    private func edge(_ name: String, _ comment: String, _ body: Bytes) {
+    func edge(_ name: String, _ comment: String, _ body: Bytes) {
         valid("\(name), \(comment)", ["EdgeCase"], in: ["message": ascii(name), "body": body], out: ["body": body])
     }
 
@@ -45,8 +46,8 @@ struct ServiceMessageVectors: TestWriter {
         (0..<count).map { draw(0)("\(name) \($0)", 32) }.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    private func vector8(_ bytes: Bytes) -> Bytes { [UInt8(truncatingIfNeeded: bytes.count)] + bytes }
-    private func vector16(_ bytes: Bytes) -> Bytes { u16(bytes.count) + bytes }
+    func vector8(_ bytes: Bytes) -> Bytes { [UInt8(truncatingIfNeeded: bytes.count)] + bytes }
+    func vector16(_ bytes: Bytes) -> Bytes { u16(bytes.count) + bytes }
 
     private func addCards() {
         let chain = prefixed(Cast.bert.chain)
@@ -320,9 +321,7 @@ struct ServiceMessageVectors: TestWriter {
 
     private func addAccounts() {
         message("AccountRequest", [])
-        message(
-            "AccountAnswer", [3] + join((1...6).map { u64($0) }),
-            [("state 0", "NonCanonical", [0] + join((1...6).map { u64($0) }))])
+        addAccountAnswer()
         message("EndSessionsRequest", [])
         message("DeleteAccountRequest", [])
     }

@@ -17,6 +17,7 @@ struct SlotVectors: TestWriter {
         home.addHomeMarks()
         RecordHomeVectors(file: file).addSealedOutbox()
         RecordHomeVectors(file: file).addPieces()
+        LoginCopyVectors(file: file).addFiles()
         return file
     }
 
@@ -238,8 +239,8 @@ struct SlotVectors: TestWriter {
             + zeros(104)
         refuse("two password slots", "NonCanonical", file: with([password, second]))
         refuse(
-            "a slot of kind 4", "WrongMagic", "unsupported",
-            file: with([IdentityFileWriter.fields(kind: 4, id: writer.id("x"), since: 0, zeros(32)) + zeros(104)]))
+            "a slot of kind 5", "WrongMagic", "unsupported",
+            file: with([IdentityFileWriter.fields(kind: 5, id: writer.id("x"), since: 0, zeros(32)) + zeros(104)]))
         refuse(
             "a slot of kind 0", "WrongMagic", "unsupported",
             file: with([IdentityFileWriter.fields(kind: 0, id: writer.id("x"), since: 0, []) + zeros(104)]))

@@ -54,6 +54,20 @@ struct IdentityFileWriter {
         return slot(fields, key: derive(device, "tresor/v1/slot-device", serverShare), tag: tag)
     }
 
+    static func loginKey(_ exportKey: Bytes, server: Bytes) -> Bytes {
+        derive(Bytes(exportKey.prefix(32)), "tresor/v1/slot-login", server)
+    }
+
+    func loginFields(server: Bytes, revision: UInt64 = 1) -> Bytes {
+        Self.fields(kind: 4, id: id("login"), since: 1_767_225_603, join(server, u64(revision)))
+    }
+
+    func loginSlot(_ exportKey: Bytes, server: Bytes, revision: UInt64 = 1) -> Bytes {
+        slot(
+            loginFields(server: server, revision: revision), key: Self.loginKey(exportKey, server: server),
+            tag: "login")
+    }
+
     var untagged: Bytes {
         join(preamble("tresorI1"), prefixed(person.chain), join(person.previous), u16(slots.count), join(slots))
     }
