@@ -59,8 +59,11 @@
             let isWriting: Bool
 
             func run(_ statements: [SQL], finishing: Bool) throws(TresorError) -> [SQLResult] {
-                let counter = isWriting ? engine.written : engine.statements
-                counter.add(statements.count, ordering: .relaxed)
+                if isWriting {
+                    engine.written.add(statements.count, ordering: .relaxed)
+                } else {
+                    engine.statements.add(statements.count, ordering: .relaxed)
+                }
                 return try base.run(statements, finishing: finishing)
             }
         }
