@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 
 /// The tables of a run. Each figure is printed as it comes, so that an error loses none of those before it.
-package final class Report {
-    private var verdicts: [String] = []
+package final class Report: Sendable {
+    private let verdicts = Mutex<[String]>([])
     /// The tables that an error ended.
-    private var broken: [String] = []
+    private let broken = Mutex<[String]>([])
 
     package init() {}
 
     /// Prints a figure in the table that was begun.
     package func add(_ figure: Figure) {
         print(figure.row)
-        if let verdict = figure.verdict { verdicts.append(verdict) }
+        if let verdict = figure.verdict { verdicts.withLock { $0.append(verdict) } }
         fflush(nil)
     }
 
@@ -29,7 +30,7 @@ package final class Report {
         do {
             try await fill(self)
         } catch {
-            broken.append(name)
+            broken.withLock { $0.append(name) }
             note("\(name): \(error)")
         }
         fflush(nil)
@@ -41,7 +42,8 @@ package final class Report {
     /// - Returns: the exit code.
     package func end() -> Int32 {
         print("\n### goals\n")
-        for verdict in verdicts { print("* \(verdict)") }
+        for verdict in verdicts.withLock(\.self) { print("* \(verdict)") }
+        let broken = broken.withLock(\.self)
         for name in broken { print("* not whole: \(name)") }
         return broken.isEmpty ? 0 : 1
     }

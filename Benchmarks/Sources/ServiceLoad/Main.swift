@@ -18,7 +18,7 @@ enum Main {
         let words = Set(arguments.dropFirst())
         let rows = words.filter { $0.hasPrefix("A") }
         let wanted = words.subtracting(rows).union(rows.isEmpty ? [] : ["hostile"])
-        let tables: [(name: String, fill: (Report) async throws -> Void)] = [
+        let tables: [(name: String, fill: @Sendable (Report) async throws -> Void)] = [
             ("append", { $0.add(try await AppendLoad(site).figures()) }),
             ("length", { $0.add(try await LengthLoad(site).figures()) }),
             ("share", { try await ShareLoad(site).measure(for: $0) }),
