@@ -288,9 +288,8 @@ extension KeyRing {
         return try ReleasedKeys(approval: bytes, at: sequence, in: state, for: identity)
     }
 
-    /// Opens a wrap that was made while this person waited. If its sealed keys do not open with the approval, and nothing
-    /// else leads to the keys, the home keeps the evidence. A wrap that does not open at all, or of an epoch whose key was
-    /// not to be released, is none.
+    /// Opens a wrap that was made while this person waited. One that opens, but not with the approval of its epoch, is
+    /// evidence, which the home keeps if nothing else leads to the keys.
     private func openWaiting(
         _ fitting: FittingWrap, history: History, of tresor: TresorID
     ) throws(TresorError) -> EpochKeys {
@@ -315,9 +314,7 @@ extension KeyRing {
         spoiled = nil
         let name = try? await Cores.apart { [client] () throws(TresorError) in try client.logs.keep(evidence) }
         guard let name else { return }
-        add(
-            Notice(
-                tresor: evidence.tresor, deed: .approvalSpoiled(by: approver, evidence: name), epoch: epoch))
+        add(Notice(tresor: evidence.tresor, deed: .approvalSpoiled(by: approver, evidence: name), epoch: epoch))
     }
 
     /// Returns the approval keys of epochs, from the wraps of this approver.
