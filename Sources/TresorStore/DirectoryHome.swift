@@ -114,7 +114,7 @@ public final class DirectoryHome: Home {
         guard let directory = try open(place.directory, creating: true) else { throw .failed(.inputOutput) }
         let file = try AtomicFile(place.name, in: directory, mode: 0o600)
         try file.write(bytes)
-        // The name of evidence is its hash, so an existing file is the same.
+        // The name of evidence says what it is about, so an existing file is the same, or as good.
         _ = try file.commit(replacing: !object.isPermanent)
     }
 

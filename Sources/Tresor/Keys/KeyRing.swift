@@ -16,7 +16,7 @@ package actor KeyRing {
     private var openedWraps: [TresorID: [UInt64: [UInt8]]] = [:]
     /// The approval keys that were released to this person.
     private var released: [TresorID: ReleasedKeys] = [:]
-    /// An approval that did not open, its approver, and the epoch.
+    /// The first wrap of this search that did not open with the approval, its approver, and the epoch.
     private var spoiled: (ApprovalEvidence, UserID, UInt64)?
     /// The tresors in which this person continued although the clock is far from the log's.
     private var acceptedClocks: Set<TresorID> = []
@@ -55,6 +55,7 @@ package actor KeyRing {
         guard epoch >= 1, epoch <= state.epoch else { throw .noAccess }
         if case .from(let first) = member.history, epoch < first { throw .noAccess }
         if let known = try knownKeys(of: epoch, in: state, history: member.history) { return known }
+        spoiled = nil
         var search = KeySearch(state: state, target: epoch, history: member.history)
         // One wrap is nearly always enough, and a long tresor has many.
         let wanted: [UInt64?] = member.history == .all ? [state.epoch, nil] : [epoch]
@@ -194,7 +195,7 @@ package actor KeyRing {
             : try fitting.wrap.openWrap(
                 as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
         keep(unwrapped, of: tresor)
-        // Another wrap of the epoch did not open; the approver and the author of the epoch told no lie.
+        // Another wrap of the epoch did not open, and that did no harm.
         if spoiled?.0.tresor == tresor, spoiled?.2 == unwrapped.epoch { spoiled = nil }
         openedWraps[tresor, default: [:]][unwrapped.epoch] = fitting.bytes
         return unwrapped
@@ -287,19 +288,19 @@ extension KeyRing {
         return try ReleasedKeys(approval: bytes, at: sequence, in: state, for: identity)
     }
 
-    /// Opens a wrap that was made while this person waited. If its sealed keys do not open with the released key of its
-    /// epoch, somebody lied, and the home keeps the evidence. A wrap that the store damaged is no evidence of that.
+    /// Opens a wrap that was made while this person waited. One that opens, but not with the approval of its epoch, is
+    /// evidence, which the home keeps if nothing else leads to the keys.
     private func openWaiting(
         _ fitting: FittingWrap, history: History, of tresor: TresorID
     ) throws(TresorError) -> EpochKeys {
         guard let released = released[tresor] else { throw .altered }
         let (wrap, statement) = (fitting.wrap, fitting.statement)
         let sealed = try wrap.sealedKeys(as: identity, of: tresor, statement: statement, card: fitting.card)
-        let key = try released.key(of: statement.number)
         do throws(TresorError) {
+            let key = try released.key(of: statement.number)
             return try wrap.openWaiting(sealed, of: tresor, statement: statement, history: history, key: key)
         } catch {
-            guard error == .altered else { throw error }
+            guard error == .altered, spoiled == nil, released.epochs.contains(statement.number) else { throw error }
             let evidence = ApprovalEvidence(
                 tresor: tresor, approval: released.approval, wrap: fitting.bytes, opened: released.opened)
             spoiled = (evidence, released.approver, statement.number)
@@ -313,9 +314,7 @@ extension KeyRing {
         spoiled = nil
         let name = try? await Cores.apart { [client] () throws(TresorError) in try client.logs.keep(evidence) }
         guard let name else { return }
-        add(
-            Notice(
-                tresor: evidence.tresor, deed: .approvalSpoiled(by: approver, evidence: name), epoch: epoch))
+        add(Notice(tresor: evidence.tresor, deed: .approvalSpoiled(by: approver, evidence: name), epoch: epoch))
     }
 
     /// Returns the approval keys of epochs, from the wraps of this approver.

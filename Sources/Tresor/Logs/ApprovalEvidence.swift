@@ -3,8 +3,11 @@
 package import TresorCore
 package import TresorCrypto
 
-/// An approval whose keys do not open what was wrapped for the person who waited (SPEC §9.11). A member with full history
-/// sees in it whether the approver lied; if not, the author of the epoch did, or the store.
+/// An approval that does not open what was wrapped for the person who waited (SPEC §9.11). It convicts nobody.
+///
+/// A member with full history computes the key of the person. If it is not among the opened ones, the approver lied, or who
+/// made the approver's wrap (the store can), or who wrote this. If it is, and who wrote this is believed, the approver told
+/// no lie: then who made the waiting wrap did, an owner or the author of the epoch, or the store.
 package struct ApprovalEvidence: Hashable, Sendable {
     private static let maximumOpenedCount = Int(UInt16.max)
 
@@ -13,7 +16,7 @@ package struct ApprovalEvidence: Hashable, Sendable {
     let approval: [UInt8]
     /// The waiting wrap.
     let wrap: [UInt8]
-    /// The approval keys that the release gave; empty if it did not open.
+    /// The approval keys that the release gave; empty if it did not open: the approver signed it so.
     let opened: [UInt8]
 
     package init(tresor: TresorID, approval: [UInt8], wrap: [UInt8], opened: [UInt8]) {
@@ -44,6 +47,13 @@ package struct ApprovalEvidence: Hashable, Sendable {
         return encoder.bytes
     }
 
-    /// Computes the name under which the home keeps it.
-    func name() throws(TresorError) -> Hash256 { try BLAKE2b.hash(.evidenceHash, bytes) }
+    /// Computes the name under which the home keeps it: one for each epoch of an approval, whatever wraps a store invents.
+    func name() throws(TresorError) -> Hash256 {
+        var encoder = ByteEncoder()
+        encoder.preamble(.approvalEvidence)
+        encoder.digest(tresor.digest)
+        encoder.digest(try Entry(approval).hash())
+        encoder.integer(try Wrap(wrap).epoch)
+        return try BLAKE2b.hash(.evidenceHash, encoder.bytes)
+    }
 }

@@ -15,8 +15,8 @@ package struct Notice: Hashable, Sendable {
         /// The key was changed: a member had left, or the author of the previous epoch withheld its keys from this
         /// owner.
         case rekeyed
-        /// An approval does not open what was wrapped for this person. The approver, the author of the epoch or the store
-        /// lied; the home keeps the evidence under this name.
+        /// A wrap of this epoch does not open with the approval of this person. The approver lied, or who made that wrap or
+        /// the approver's, an owner or the store; the home keeps the evidence under this name, and it convicts nobody.
         case approvalSpoiled(by: UserID, evidence: Hash256)
     }
 

@@ -241,12 +241,14 @@ extension Tresors {
         }
     }
 
-    /// Whether the key has to change before an act. An owner cannot wrap a key that they cannot reach.
+    /// Whether the key has to change before an act (SPEC §9.7 perform step 2).
     private func needsNextEpoch(_ act: Act, in state: LogState) async throws(TresorError) -> Bool {
         switch act.kind {
         case .rename: return try await needsNextEpoch(in: state)
         case .share(_, _, let fromNow, _):
             if fromNow { return false }
+            // Keys that an approval released in this epoch, or that a former approver has, would open the new wrap.
+            if state.isRekeyPending, !state.approvers.isEmpty { return true }
             return try await session.keyRing.isCutOff(in: state)
         case .setApprovers: return try await session.keyRing.isCutOff(in: state)
         case .revoke, .leave, .rotate, .renew, .approve, .refuse: return false

@@ -179,7 +179,9 @@ struct TresorResolver: Sendable {
             case .rekeyed: output.say("\(title) now uses key \(notice.epoch)")
             case .approvalSpoiled(let approver, let evidence):
                 output.say(
-                    "\(title): the approval by \(handle(of: approver, in: state)) does not open key \(notice.epoch); "
+                    "\(title): a wrap of key \(notice.epoch) does not open with the approval by "
+                        + "\(handle(of: approver, in: state)): the approver, the maker of the wrap, or the store lied; "
+                        + "ask an owner for: tresor rotate -t \(ShortID.text(of: notice.tresor)); "
                         + "the evidence is \(Base32.text(evidence.bytes))")
             }
         }

@@ -43,6 +43,9 @@ package struct Release: Hashable, Sendable {
         encoder.vector16(wrapped.ciphertext)
     }
 
+    /// How many keys it has room for.
+    var keyCount: Int { (wrapped.ciphertext.count - 16) / 32 }
+
     /// Whether it names the newest generation of a waiting person, and has room for the keys of their history.
     func fits(_ state: LogState) -> Bool {
         guard let waiting = state.waiting[user] else { return false }

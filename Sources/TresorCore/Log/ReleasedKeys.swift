@@ -11,8 +11,9 @@ package final class ReleasedKeys: Sendable {
     package let sequence: UInt64
     /// Its author.
     package let approver: UserID
-    /// The first epoch whose key it has.
-    private let first: UInt64
+    /// The epochs whose keys it has, or should have.
+    package let epochs: ClosedRange<UInt64>
+    /// None if the release does not open.
     private let keys: Keys
 
     private struct Keys: ~Copyable, Sendable {
@@ -27,8 +28,10 @@ package final class ReleasedKeys: Sendable {
         borrowing func publicBytes() -> [UInt8] { bytes.span.publicBytes }
     }
 
-    /// - Throws: ``TresorError/altered`` for an entry that is no approval of this person, and for a release that does
-    ///   not open; ``TresorError/noAccess`` without the seed of its generation.
+    /// A release that does not open has no key: only the approver who signed it can have made it so.
+    ///
+    /// - Throws: ``TresorError/altered`` for an entry that is no approval of this person; ``TresorError/noAccess``
+    ///   without the seed of the release's generation.
     package init(
         approval bytes: [UInt8], at sequence: UInt64, in state: LogState, for identity: Identity
     ) throws(TresorError) {
@@ -40,23 +43,32 @@ package final class ReleasedKeys: Sendable {
         approval = bytes
         self.sequence = sequence
         approver = entry.author
-        let opened = try release.open(as: identity, grant: body.grant, epoch: body.epoch, of: state.tresor, card: card)
-        guard opened.count >= 32, opened.count.isMultiple(of: 32), UInt64(opened.count / 32) <= body.epoch else {
-            throw .altered
+        let count = UInt64(release.keyCount)
+        guard count >= 1, count <= body.epoch else { throw .altered }
+        epochs = (body.epoch - count + 1)...body.epoch
+        keys = Keys(bytes: try Self.opened(release, body, as: identity, of: state.tresor, card))
+    }
+
+    private static func opened(
+        _ release: Release, _ body: ApproveBody, as identity: Identity, of tresor: TresorID, _ card: Card
+    ) throws(TresorError) -> SecretBytes {
+        do throws(TresorError) {
+            return try release.open(as: identity, grant: body.grant, epoch: body.epoch, of: tresor, card: card)
+        } catch {
+            guard error == .altered else { throw error }
+            return try SecretBytes(count: 0)
         }
-        first = body.epoch - UInt64(opened.count / 32) + 1
-        keys = Keys(bytes: opened)
     }
 
     /// The key of an epoch.
     ///
     /// - Throws: ``TresorError/altered`` for an epoch whose key was not released.
     package func key(of epoch: UInt64) throws(TresorError) -> SecretKey<WaitingUse> {
-        guard epoch >= first, epoch - first < UInt64(keys.count) else { throw .altered }
-        return try keys.key(at: Int(epoch - first))
+        guard epochs.contains(epoch), keys.count == epochs.count else { throw .altered }
+        return try keys.key(at: Int(epoch - epochs.lowerBound))
     }
 
-    /// All keys, for evidence. They open nothing without this person's card.
+    /// All keys, for evidence; empty if the release does not open. They open nothing without this person's card.
     package var opened: [UInt8] { keys.publicBytes() }
 }
 

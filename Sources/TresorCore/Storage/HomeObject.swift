@@ -43,7 +43,7 @@ public struct HomeObject: Hashable, Sendable {
         case outbox(TresorID)
         /// One piece of a content or an attachment that is not sent yet, sealed (SPEC §8.5).
         case unsent(TresorID, number: UInt16, piece: UInt64)
-        /// The evidence that a store showed two histories; named by its hash, never replaced.
+        /// The evidence that a store showed two histories, or of an approval; named by a hash, never replaced.
         case evidence(Hash256)
     }
 

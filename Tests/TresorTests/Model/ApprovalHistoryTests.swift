@@ -29,8 +29,8 @@ import TresorCrypto
 /// The events of a history. One that never happens shows nothing.
 private enum Event: CaseIterable {
     case asked, askedFromNow, approved, approvedInALaterEpoch, refused, removed, left
-    /// A member is one no longer; and somebody who was one waits again.
-    case memberGone, askedAgain
+    /// A member is one no longer; somebody who was one waits again; and that in the epoch in which they left.
+    case memberGone, askedAgain, askedAgainAtOnce
     /// While somebody waits.
     case rotated, replaced, waitingRenewed, approverRenewed
 
@@ -77,7 +77,7 @@ private struct WaitingHistory {
     private var clinics: [Session] = []
     /// Those whom these people were before they had new keys.
     private var earlier: [Identity] = []
-    /// One file of each epoch, at least.
+    /// Files of some epochs: sealing would change each key at once that has to change.
     private var files: [SealedFile] = []
     /// Who was ever a member.
     private var admitted: Set<UserID> = []
@@ -102,7 +102,7 @@ private struct WaitingHistory {
         world.clock.advance(by: 60)
         let state = try await state()
         let doctor = doctors[Int.random(in: doctors.indices, using: &dice)]
-        switch Int.random(in: 0..<14, using: &dice) {
+        switch Int.random(in: 0..<15, using: &dice) {
         case 0..<4 where !state.isIn(doctor.user):
             let fromNow = Bool.random(using: &dice)
             try await anna.share(tresor, with: [doctor], as: fromNow ? .reader : .writer, fromNow: fromNow)
@@ -113,9 +113,10 @@ private struct WaitingHistory {
         case 10: try await replaceApprovers(using: &dice)
         case 11: doctors = try await renewed(doctors, using: &dice)
         case 12: clinics = try await renewed(clinics, using: &dice)
+        case 13 where state.members[doctor.user] != nil: try await askAgainAtOnce(doctor)
         default: break
         }
-        try await seal()
+        if Bool.random(using: &dice) { try await seal() }
         let after = try await self.state()
         events.formUnion(Event.all(between: state, and: after))
         if after.waiting.keys.contains(where: { state.waiting[$0] == nil && admitted.contains($0) }) {
@@ -123,6 +124,17 @@ private struct WaitingHistory {
         }
         admitted.formUnion(after.members.keys)
         if Int.random(in: 0..<4, using: &dice) == 0 { try await judge() }
+    }
+
+    /// A member leaves, and is asked again before anything else happens, for the whole history.
+    private mutating func askAgainAtOnce(_ doctor: Session) async throws {
+        try await doctor.tresors.perform(.leave, on: tresor)
+        let left = try await state()
+        try await anna.share(tresor, with: [doctor], as: .writer)
+        let after = try await state()
+        guard after.waiting[doctor.user] != nil else { return }
+        events.insert(.askedAgainAtOnce)
+        #expect(left.isRekeyPending && left.epoch < after.epoch, seed)
     }
 
     /// An approver decides about one grant.

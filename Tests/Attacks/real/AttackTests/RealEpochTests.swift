@@ -108,6 +108,27 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A132_whoLeftReadsByTheApprovalOfBefore() async throws {
+            await RealAttackTests.expectReal(nil, without: .freshApprovalKey, isLate: true) {
+                let store = EvilStore()
+                let world = World(store: store)
+                let (anna, house) = (try await world.quick("anna"), try await world.quick("house"))
+                let clinic = try await world.quick("clinic")
+                try world.introduce(anna, house, clinic)
+                let tresor = try await anna.tresors.create(Name(typed: "plans"), approvers: [clinic.chain]).tresor
+                let before = try await anna.seal("before", in: tresor)
+                try await anna.share(tresor, with: [house], fromNow: true)
+                for grant in PendingGrant.all(in: try await clinic.client.logs.state(of: tresor)) {
+                    try await clinic.tresors.perform(.approve(grant), on: tresor)
+                }
+                try await house.tresors.perform(.leave, on: tresor)
+                try await anna.share(tresor, with: [house])
+                let entries = try await log(tresor, in: store.truth)
+                let found = try Plunder(of: [house.identity], wraps: store.everyWrap.map(\.bytes), log: entries)
+                return found.opens(before)
+            }
+        }
+
         @Test func A78_theWrapsOfWhoWasRemovedStay() async throws {
             await RealAttackTests.expectReal(nil, without: .departedWraps, isLate: true) {
                 let scene = try await Scene()
