@@ -32,10 +32,10 @@
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
             let desk = Desk(settings: context.settings, closed: context.closed, now: now)
+            let erasing = try await mayDeleteRecord(chain)
             do throws(TresorError) {
-                // A case that continues, gives way or lapses may have a record.
                 return .answer(
-                    try await context.revoke(for: caller, erasing: true) {
+                    try await context.revoke(for: caller, erasing: erasing) {
                         (transaction, revoked) throws(TresorError) in
                         let state = try desk.register(chain, invitation, in: transaction, &revoked)
                         if let bucket { _ = try transaction.run([bucket.taking(at: time).orElse(.busy)]) }
@@ -47,6 +47,22 @@
                 guard wait > 0 else { throw error }
                 return .tooOften(wait)
             }
+        }
+
+        /// Whether a case has a record that goes with a registration: it continues, gives way to an invitation, or has lapsed.
+        private func mayDeleteRecord(_ chain: CardChain) async throws(TresorError) -> Bool {
+            let now = context.now
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT account FROM accounts WHERE state < 3 AND record IS NOT NULL
+                    AND (account = $1 OR handle = $2 OR asked < $3) LIMIT 1
+                    """,
+                    [
+                        .digest(chain.user.digest), .bytes(chain.handle.bytes),
+                        .number(now - min(now, Self.longLapse)),
+                    ]))
+            return !found.isEmpty
         }
 
         /// Evaluates a blinded element under a handle: nothing for none.

@@ -103,8 +103,40 @@
             #expect(try await scene.rows(counted).isEmpty)
         }
 
+        /// SQLite keeps deleted bytes in its log until somebody asks that they go.
+        @Test func aRecordOfSomebodyWhoWaitsIsErased() async throws {
+            let scene = try await LoginScene(.closed)
+            let engine = CountingEngine(scene.bench.engine)
+            let service = try Service(engine: engine, settings: scene.bench.settings)
+            defer { service.shutDown() }
+            func erasures(_ body: () async throws -> Void) async throws -> Int {
+                let before = engine.erasureCount
+                try await body()
+                return engine.erasureCount - before
+            }
+            let anna = try scene.bench.stranger("anna").at(service)
+            // A new case has no former record.
+            let count = try await erasures {
+                _ = try await anna.ask(try await scene.setting(LoginScene.password, of: anna, revision: 1))
+            }
+            #expect(count == 0)
+            let renewed = try scene.bench.signer(
+                try anna.identity.renewCard(time: scene.bench.clock.now).identity
+            ).at(service)
+            // Newer keys take the place of those with which somebody waits.
+            let resumed = try await erasures { _ = try await renewed.ask(renewed.registration()) }
+            #expect(resumed == 1)
+            #expect(try await scene.rows(SQL("SELECT account FROM accounts WHERE record IS NOT NULL")).isEmpty)
+            let admin = try scene.bench.admin.at(service)
+            let refused = try await erasures {
+                _ = try await admin.ask(
+                    AdmitRequest(user: anna.user, card: renewed.identity.chain.newest.hash, isAdmitted: false))
+            }
+            #expect(refused == 1)
+        }
+
         /// Strangers who wait take no more room than their chains need, and rewrite no more than their source may.
-        @Test func A118_whoWaitsKeepsAndRewritesLittle() async throws {
+        @Test func A230_whoWaitsKeepsAndRewritesLittle() async throws {
             let scene = try await LoginScene(.closed)
             let anna = try scene.bench.stranger("anna")
             let bert = try scene.bench.stranger("bert")
@@ -114,12 +146,8 @@
             let most = anna.identity.chain.bytes.count + 512
             for (count, error) in [(most + 1, TresorError.altered as TresorError?), (most, nil)] {
                 let copy = [UInt8](repeating: 1, count: count)
-                let statement = try LoginStatement(
-                    by: anna.identity, server: scene.service.id, revision: 2,
-                    record: LoginStatement.hash(ofRecord: first.record), copy: LoginStatement.hash(ofCopy: copy),
-                    time: scene.bench.clock.now)
-                let reply = try await anna.reply(FinishRequest(record: first.record, statement: statement, copy: copy))
-                #expect(reply.error == error)
+                let next = try scene.finishing(first.record, of: anna, revision: 2, copy: copy)
+                #expect(try await anna.reply(next).error == error)
             }
             // Both are behind one address, which has asked for two accounts and has sent two statements since.
             for revision: UInt64 in 2...7 {
