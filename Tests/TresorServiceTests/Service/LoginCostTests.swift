@@ -51,6 +51,22 @@
             #expect(engine.count == before)
         }
 
+        /// Somebody else takes the last try between the look and the taking.
+        @Test func A118_whoLosesTheLastTryIsToldTheWait() async throws {
+            var scene = try await LoginScene()
+            let request = try scene.first("nobody")
+            for _ in 0..<4 { #expect(await scene.reply(to: request).status == 200) }
+            let engine = MeddlingEngine(scene.bench.engine)
+            scene.service = try Service(engine: engine, settings: scene.bench.settings)
+            defer { scene.service.shutDown() }
+            let other = scene.bench.service
+            let call = ServiceCall(
+                operation: .login, body: request.bytes, authorization: nil, source: LoginScene.source)
+            engine.beforeNextWrite { _ = await other.answer(call) }
+            let reply = await scene.reply(to: request)
+            #expect(reply.status == 429 && reply.retryAfter == 601)
+        }
+
         @Test func A119_anAttemptThatNobodyHasCostsNoWrite() async throws {
             var scene = try await LoginScene()
             let engine = CountingEngine(scene.bench.engine)
