@@ -18,12 +18,13 @@ import Testing
     }
 
     /// Every declared label is registered, and none is written anywhere else. Only the vector generator, a package of
-    /// its own, spells the labels out, so that it does not check the registry by itself.
+    /// its own, spells the labels out, so that it does not check the registry by itself. The context of a log-in is no label
+    /// (SPEC §16.1).
     @Test func A13_registryIsWhatTheCodeDeclares() throws {
         var declared: [String] = []
         for (path, text) in try SourceCode.files(of: "Sources") {
             for line in text.split(separator: "\n") where !line.contains("//") {
-                for part in line.components(quoted: "tresor/v1/") {
+                for part in line.components(quoted: "tresor/v1/") where part != "tresor/v1/opaque" {
                     #expect(path == "TresorCrypto/DomainLabel.swift", "\(part) in \(path)")
                     declared.append(part)
                 }
