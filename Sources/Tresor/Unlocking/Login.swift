@@ -135,7 +135,10 @@ extension Login {
     ) async throws(TresorError) -> Session {
         let session = Session(client: client, identity: opened.identity)
         let present = try home.read(.identity)
-        if present != nil, try client.identityFileBlocking().chain == opened.chain {
+        let former = try present.map { (bytes) throws(TresorError) in try IdentityFile(bytes) }
+        // Since the log-in, another command may have made newer keys here, or somebody else's identity.
+        guard former.map({ opened.chain.extends($0.chain) }) ?? true else { throw .busy }
+        if former?.chain == opened.chain {
             try await session.unlocking.changePassword(to: password, cost: cost)
             return session
         }
@@ -143,13 +146,12 @@ extension Login {
             of: opened.identity, password: password, cost: cost, time: client.clock())
         let file = try IdentityFile(of: opened.identity, previous: opened.copy.previous, slots: [slot])
         try await client.changingSlots { [client] () async throws(TresorError) in
-            guard let present else {
+            guard let present, let former else {
                 let home = client.home
                 return try home.exclusively { () throws(TresorError) in
                     try Recovery.fill(home, with: file, noting: noting)
                 }
             }
-            let former = try IdentityFile(present)
             var left = CleanupJournal()
             left.kits = Set(former.kitLocator.map { [CleanupJournal.Kit(user: file.chain.user, locator: $0)] } ?? [])
             left.devices = Set(former.devices.map { CleanupJournal.Device(user: file.chain.user, id: $0.id) })

@@ -101,6 +101,30 @@ import TresorCrypto
         #expect(try session.client.identityFileBlocking().slots.map(\.isPassword) == [true])
     }
 
+    /// Between the answer of the service and the writing, another command has the home.
+    @Test func whatAppearedInTheHomeMeanwhileIsNotOverwritten() async throws {
+        try await register("first")
+        let kit: RecoveryKit? = nil
+        let entering = login(from: hers)
+        let opened = try await entering.open(name(), password: password("first"))
+        _ = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: kit)
+        let renewed = hers.contents
+        let older = await failure { _ = try await entering.install(opened, password: password("first"), cost: .floor) }
+        #expect(older == .busy && hers.contents == renewed)
+
+        for text in ["anna", "bruno"] {
+            let home = MemoryHome()
+            let arriving = login(from: home)
+            let arrived = try await arriving.open(name(), password: password("first"))
+            _ = try await world.quick(text, home: home)
+            let before = home.contents
+            let other = await failure {
+                _ = try await arriving.install(arrived, password: password("first"), cost: .floor)
+            }
+            #expect(other == .busy && home.contents == before, "\(text)")
+        }
+    }
+
     @Test func aHomeOfSomebodyElseStaysTheirs() async throws {
         try await register("first")
         let home = MemoryHome()
