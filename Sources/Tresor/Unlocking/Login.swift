@@ -56,37 +56,39 @@ extension Login {
         _ handle: Name, password: borrowing Password
     ) async throws(TresorError) -> LoggedIn {
         let judged = try await judge(for: handle)
-        guard try blockedUntil(at: judged.id) == nil else { throw .busy }
         try Cancellation.check()
         let held = HeldLogin(try OPAQUELogin(input: judged.parameters.input(password)))
-        let answer = try await service.call(LoginRequest(handle: handle, message: held.message))
-        let proof = try await prove(held, answer, judged)
+        let (answer, proof) = try await prove(held, handle, judged)
         let shown = try await service.call(
             FinishLoginRequest(attempt: answer.attempt, message: proof.value.message))
         let opened = try read(shown, of: handle, by: proof, judged)
         try check(opened)
         try KnownLogins.note(shown.statement, in: home)
         try KnownServices.meet(judged.id, at: audience, in: home)
-        try KnownLogins.forgetFailures(at: judged.id, in: home)
+        try KnownLogins.forgetFailures(at: audience, in: home)
         return opened
     }
 
     /// The time until which this home sends nothing, in seconds since 1970; `nil` if it may send something.
-    package func blockedUntil(at server: Hash256) throws(TresorError) -> UInt64? {
-        try KnownLogins.login(at: server, in: home).blockedUntil(at: client.clock())
+    package func blockedUntil() throws(TresorError) -> UInt64? {
+        try KnownLogins.login(at: audience, in: home).blockedUntil(at: client.clock())
     }
 
-    /// Opens the envelope of an answer. Each answer that does not open is counted: it may have tested a guess.
+    /// Asks for an answer, and opens its envelope. Each answer that does not open is counted: it may have tested a guess.
     private func prove(
-        _ held: HeldLogin, _ answer: LoginAnswer, _ judged: Judged
-    ) async throws(TresorError) -> HeldProof {
+        _ held: HeldLogin, _ handle: Name, _ judged: Judged
+    ) async throws(TresorError) -> (LoginAnswer, HeldProof) {
         let (names, parameters) = (try judged.parameters.names(), try judged.parameters.parameters())
+        let before = try KnownLogins.beginTry(at: audience, client.clock(), in: home)
         do throws(TresorError) {
-            return try await Cores.apart { () throws(TresorError) in
+            let answer = try await service.call(LoginRequest(handle: handle, message: held.message))
+            let proof = try await Cores.apart { () throws(TresorError) in
                 try held.finish(answer: answer.message, names: names, parameters: parameters)
             }
+            try KnownLogins.takeBack(before, at: audience, in: home)
+            return (answer, proof)
         } catch {
-            if error == .wrongPassword { try KnownLogins.noteFailure(at: judged.id, client.clock(), in: home) }
+            if error != .wrongPassword { try? KnownLogins.takeBack(before, at: audience, in: home) }
             throw error
         }
     }

@@ -106,7 +106,7 @@ struct ServiceLogin: Sendable {
                 hints: handle == nil ? [] : ["tresor recover"])
         case .altered: await alteredFailure(as: handle)
         case .forked: forkedFailure
-        case .busy: await busyFailure(as: handle)
+        case .busy: busyFailure(as: handle)
         default: CommandFailure(error)
         }
     }
@@ -155,11 +155,10 @@ struct ServiceLogin: Sendable {
     }
 
     /// Says whether this home sends nothing, or the service takes nothing.
-    private func busyFailure(as handle: Name?) async -> CommandFailure {
+    private func busyFailure(as handle: Name?) -> CommandFailure {
         guard handle != nil else { return CommandFailure(.busy) }
         let otherWays = "a machine with your identity, a trusted device and the kit need no log-in"
-        let server = try? await client.serverID()
-        guard let until = server.flatMap({ try? login.blockedUntil(at: $0) }) else {
+        guard let until = try? login.blockedUntil() else {
             return CommandFailure(
                 of: .busy,
                 "the service at \(place) takes no log-in now: there were too many under this name or from this network; "
@@ -167,7 +166,7 @@ struct ServiceLogin: Sendable {
         }
         return CommandFailure(
             of: .busy,
-            "\(KnownLogins.mostFailures) answers of the service at \(place) did not open with the password: each more would "
+            "\(KnownLogins.mostFailures) tries at \(place) did not open with the password: each more would "
                 + "let the one who answers there test a guess of it, so nothing was sent, and nothing will be until "
                 + "\(Timestamp(seconds: until).dateAndMinute) (UTC); \(otherWays)")
     }

@@ -152,23 +152,50 @@ import TresorCrypto
         #expect(other.take() == [.server] && home.contents == before)
     }
 
-    /// Whoever has not the key of the service tests one guess with each answer.
+    /// Whoever has not the key of the service tests one guess with each answer, and may be another service each time.
     @Test func A117_afterThreeAnswersThatDoNotOpenNothingIsSent() async throws {
         try await register("first")
         let home = MemoryHome()
-        let impostor = try LoginService(showing: service.shown)
-        impostor.kept = service.kept
-        for _ in 0..<3 { #expect(await refusal(home, with: "first", at: impostor) == .wrongPassword) }
-        #expect(impostor.take() == [.server, .login, .server, .login, .server, .login])
-        #expect(await refusal(home, with: "first", at: impostor) == .busy)
+        for _ in 0..<3 { try await expectTrial(of: home, .wrongPassword, sent: [.server, .login]) }
+        try await expectTrial(of: home, .busy, sent: [.server])
         #expect(await refusal(home, with: "first") == .busy)
-        #expect(impostor.take() == [.server])
         world.clock.advance(by: KnownLogins.pause + 1)
-        #expect(await refusal(home, with: "first", at: impostor) == .wrongPassword)
-        #expect(await refusal(home, with: "first", at: impostor) == .busy)
+        try await expectTrial(of: home, .wrongPassword, sent: [.server, .login])
+        try await expectTrial(of: home, .busy, sent: [.server])
         world.clock.advance(by: KnownLogins.pause + 1)
+        // Another address has a count of its own.
+        let elsewhere = Login(world.client(home), at: try LoginService(), audience: try anyDigest())
+        let other = await failure { _ = try await elsewhere.open(name(), password: password("first")) }
+        #expect(other == .wrongPassword)
         _ = try await enter(home, with: "first")
-        #expect(try KnownLogins.login(at: service.shown.id(), in: home).failures == 0)
+        #expect(try KnownLogins.login(at: audience, in: home).failures == 0)
+    }
+
+    /// Logs in at an impostor with a key of their own.
+    private func expectTrial(
+        of home: MemoryHome, _ error: TresorError, sent: [ServiceOperation]
+    ) async throws {
+        let impostor = try LoginService()
+        impostor.kept = service.kept
+        #expect(await refusal(home, with: "first", at: impostor) == error)
+        #expect(impostor.take() == sent)
+    }
+
+    /// Several processes try at the same time, and are killed before they judge an answer.
+    @Test func A117_aTryCountsBeforeItIsSent() throws {
+        let (home, now) = (MemoryHome(), world.clock.now)
+        let first = try KnownLogins.beginTry(at: audience, now, in: home)
+        for _ in 0..<2 { _ = try KnownLogins.beginTry(at: audience, now, in: home) }
+        #expect(throws: TresorError.busy) { try KnownLogins.beginTry(at: audience, now, in: home) }
+        try KnownLogins.takeBack(first, at: audience, in: home)
+        _ = try KnownLogins.beginTry(at: audience, now, in: home)
+        #expect(throws: TresorError.busy) { try KnownLogins.beginTry(at: audience, now, in: home) }
+        // What tested nothing begins no other pause.
+        let later = now + KnownLogins.pause + 1
+        let late = try KnownLogins.beginTry(at: audience, later, in: home)
+        #expect(throws: TresorError.busy) { try KnownLogins.beginTry(at: audience, later, in: home) }
+        try KnownLogins.takeBack(late, at: audience, in: home)
+        #expect(try KnownLogins.login(at: audience, in: home) == late)
     }
 
     @Test func A122_anOlderLogInIsAFork() async throws {
