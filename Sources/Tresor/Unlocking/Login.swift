@@ -157,7 +157,12 @@ extension Login {
             var left = CleanupJournal()
             left.kits = Set(former.kitLocator.map { [CleanupJournal.Kit(user: file.chain.user, locator: $0)] } ?? [])
             left.devices = Set(former.devices.map { CleanupJournal.Device(user: file.chain.user, id: $0.id) })
-            try client.cleanup.replaceIdentity(present, with: file, noting: left)
+            // Another machine told the store of later keys than this home was about to.
+            var told = CleanupJournal()
+            told.generations = try client.cleanup.journal().generations
+            // Nobody demands the heads any more that former keys told: their thief may have told them.
+            try? OwnTresors(session: session).forgetToldBlocking()
+            try client.cleanup.replaceIdentity(present, with: file, noting: left, ending: told)
             try client.home.delete(.deviceShare)
         }
         return session

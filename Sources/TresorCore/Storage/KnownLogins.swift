@@ -131,12 +131,12 @@ package struct KnownLogins: Hashable, Sendable {
     }
 
     /// Forgets the log-in at a service, which is taken as it shows itself next: somebody restored it from a backup. Known
-    /// log-ins that do not decode are forgotten altogether.
-    package static func forget(at server: Hash256, in home: any Home) throws(TresorError) {
+    /// log-ins that do not decode are forgotten altogether, whatever the service.
+    package static func forget(at server: Hash256?, in home: any Home) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             guard let bytes = try home.read(.knownLogins) else { return }
             var known = (try? KnownLogins(bytes)) ?? KnownLogins()
-            known.logins[server] = nil
+            if let server { known.logins[server] = nil }
             try home.replace(.knownLogins, with: known.bytes)
         }
     }
