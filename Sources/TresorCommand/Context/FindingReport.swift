@@ -42,7 +42,11 @@ struct FindingReport {
             default: nil
             }
         let isMine = finding.subject == mine.map { .person($0.user) }
-        let text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding)
+        var text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding)
+        let isOfServices = [.file(.knownServices), .file(.knownLogins)].contains(finding.subject)
+        if isOfServices, finding.remark == .failed(.altered) {
+            text += ": \(HintCompletion.command("register --replace"))"
+        }
         try add(finding.level.rawValue, subject(finding.subject), text, error)
     }
 
