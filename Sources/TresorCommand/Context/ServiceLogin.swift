@@ -168,7 +168,8 @@ struct ServiceLogin: Sendable {
         CommandFailure(
             of: .forked,
             "the service at \(place) shows an older log-in of yours than this home knows: it was restored from a backup, "
-                + "your newest keys are not there yet, or it wants a former password to count; ask its operator",
+                + "your newest keys are not there yet, or it wants a former password to count; ask its operator; if it was "
+                + "restored, each home that says this takes it as it is",
             hints: [wayOut])
     }
 

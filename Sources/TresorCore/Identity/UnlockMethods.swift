@@ -128,6 +128,11 @@ extension IdentityFile {
         return try copy(for: slot, identity: identity)
     }
 
+    /// The most bytes that a service takes as a login copy of a chain: it needs 297 fewer.
+    package static func maximumLoginCopyByteCount(of chain: CardChain) -> Int {
+        chain.bytes.count + Int(chain.newest.generation) * Slot.sealedByteCount + 512
+    }
+
     /// Opens a login copy with the export key of a log-in.
     ///
     /// - Throws: ``TresorError/altered``: who has the export key knows the password.

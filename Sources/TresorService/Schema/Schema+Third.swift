@@ -4,9 +4,9 @@
     /// The third step: log-ins by password. Records and login copies lie in *accounts*. Times are seconds since 1970.
     extension Schema {
         static let third: [Table] = [
-            // account: whose handle was named; zero for nobody's, with the same work; revision: of the statement whose
-            // record was used, 0 for none; expected: the message that proves the password; source: a code of the source
-            // under a key that comes from the server key.
+            // account: whose handle was named; zero for nobody's, with the same work; revision: of the newest statement then,
+            // 0 for none; expected: the message that proves the password, empty once another one came; source: a code of
+            // the source under a key that comes from the server key.
             Table(
                 name: "login_attempts",
                 columns: [
@@ -14,12 +14,12 @@
                     .integer("time"),
                 ],
                 key: ["attempt"], indexes: [.init(columns: ["account"]), .init(columns: ["time"])]),
-            // failures: the attempts since the newest statement that ended without the password; failed: the time of the
-            // last. Those of all handles that nobody has are in the row of zero.
+            // revision: of a statement, 0 for none; failures: the attempts since then that ended without the password, as far
+            // as the sweep has counted them; failed: the time of the last.
             Table(
                 name: "login_failures",
-                columns: [.bytes("account"), .integer("failures"), .integer("failed")],
-                key: ["account"], fill: 70),
+                columns: [.bytes("account"), .integer("revision"), .integer("failures"), .integer("failed")],
+                key: ["account", "revision"], fill: 70),
             // bucket: a code of whose it is, under the same key; filled: the time at which it is full again, in
             // milliseconds since 1970.
             Table(

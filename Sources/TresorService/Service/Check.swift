@@ -78,7 +78,7 @@
                 let rows = try await context.engine.read(
                     SQL(
                         """
-                        SELECT account, statement, revision, record, copy FROM accounts
+                        SELECT account, statement, revision, record, copy, chain FROM accounts
                         WHERE account > $1 AND (record IS NOT NULL OR copy IS NOT NULL) ORDER BY account LIMIT $2
                         """, [after, .integer(Int64(pageCount))]))
                 for row in rows {
@@ -90,13 +90,16 @@
             }
         }
 
-        /// Whether a row of an account has what its statement says.
+        /// Whether a row of an account has what its statement says, and the newest keys of its person have signed that.
         private func isSigned(_ row: SQLRow, by user: UserID) throws(TresorError) -> Bool {
             guard case .bytes(let record) = try row.value(3), case .bytes(let copy) = try row.value(4),
                 let statement = try? LoginStatement(row.bytes(1))
             else { return false }
             guard statement.user == user, statement.server == context.server,
                 try row.value(2) == .number(statement.revision)
+            else { return false }
+            guard let bytes = try? row.bytes(5), let chain = try? CardChain(bytes, knowing: bytes),
+                statement.generation == chain.newest.generation, (try? statement.verify(by: chain)) != nil
             else { return false }
             let hashes = (try LoginStatement.hash(ofRecord: record), try LoginStatement.hash(ofCopy: copy))
             return hashes == (statement.record, statement.copy)

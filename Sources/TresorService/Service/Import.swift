@@ -119,13 +119,17 @@
 
         /// Makes an account, also of somebody who waits with this very chain.
         private func makeAccount(of chain: CardChain) async throws(TresorError) {
-            let changes = try await context.engine.write([
-                Account.displacing(by: chain),
-                SQL(
-                    "UPDATE accounts SET state = 3 WHERE account = $1 AND chain = $2 AND state < 3",
-                    [.digest(chain.user.digest), .bytes(chain.bytes)]),
-                Account.insertion(of: chain, .active, invitation: nil, at: context.now),
-            ])
+            let now = context.now
+            // Whoever gives way may have a record.
+            let changes = try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
+                try transaction.finish([
+                    Account.displacing(by: chain),
+                    SQL(
+                        "UPDATE accounts SET state = 3 WHERE account = $1 AND chain = $2 AND state < 3",
+                        [.digest(chain.user.digest), .bytes(chain.bytes)]),
+                    Account.insertion(of: chain, .active, invitation: nil, at: now),
+                ])
+            }
             guard changes[1] + changes[2] == 1 else { throw .unverified }
         }
 

@@ -67,6 +67,25 @@
 
         let secret: LoginSecret
 
+        /// The seconds after which each of these buckets has one left; 0 for now.
+        static func wait(
+            for buckets: [Bucket], at now: UInt64, in engine: any SQLEngine
+        ) async throws(TresorError) -> UInt32 {
+            let found = try await engine.read { (transaction) throws(TresorError) in
+                try transaction.run(buckets.map(\.search), finishing: true).map(\.rows)
+            }
+            return try longestWait(for: buckets, found[...], at: now)
+        }
+
+        /// The longest wait of buckets, by the rows that ``Bucket/search`` found for each.
+        static func longestWait(
+            for buckets: [Bucket], _ found: ArraySlice<[SQLRow]>, at now: UInt64
+        ) throws(TresorError) -> UInt32 {
+            var wait: UInt32 = 0
+            for (bucket, rows) in zip(buckets, found) { wait = max(wait, try bucket.wait(rows.first, at: now)) }
+            return wait
+        }
+
         /// The buckets from which a log-in takes: that of the handle, and for each network of the source two. They are in the
         /// order of their keys, so that no two transactions wait for each other.
         func buckets(of handle: Name, from source: [UInt8]) throws(TresorError) -> [Bucket] {
@@ -90,15 +109,18 @@
         /// A time in milliseconds, by the seconds since 1970.
         static func milliseconds(_ now: UInt64) -> UInt64 { min(now, UInt64(Int64.max) / 2_000) * 1_000 }
 
-        /// The statement that drops some of the buckets that are full, and those that a clock filled which was ahead.
+        /// The statement that drops some of the buckets that are full, and those that a clock filled which was far ahead. The
+        /// clock of the process that took from a bucket last may be a little ahead of this one's. A bucket from which
+        /// somebody has just taken stays, and the order is that of ``buckets(of:from:)``.
         static func dropping(at now: UInt64) -> SQL {
             let now = milliseconds(now)
             let longest = [Rate.pair, .handle, .source].map { $0.count * $0.interval }.max() ?? 0
             return SQL(
                 """
                 DELETE FROM login_limits WHERE bucket IN
-                (SELECT bucket FROM login_limits WHERE filled <= $1 OR filled > $2 LIMIT $3)
-                """, [.number(now), .number(now + longest), .integer(Int64(portion))])
+                (SELECT bucket FROM login_limits WHERE filled <= $1 OR filled > $2 ORDER BY bucket LIMIT $3)
+                AND (filled <= $1 OR filled > $2)
+                """, [.number(now), .number(now + 2 * longest), .integer(Int64(portion))])
         }
 
         /// The number of rows that one statement drops.

@@ -13,32 +13,25 @@
 
         let context: ServiceContext
 
-        /// How a log-in begins.
-        enum Beginning: Sendable {
-            case answer(LoginAnswer)
-            /// Somebody asks too often: they may again after so many seconds.
-            case tooOften(UInt32)
-        }
-
         /// Answers the first message of a log-in, and notes the attempt.
         ///
         /// - Throws: ``TresorError/unsupported`` where this process has no server key; ``TresorError/altered`` for bytes that
         ///   are no element; the errors of the engine.
-        func begin(_ request: LoginRequest, from source: [UInt8]) async throws(TresorError) -> Beginning {
+        func begin(_ request: LoginRequest, from source: [UInt8]) async throws(TresorError) -> Limited<LoginAnswer> {
             guard let secret = context.settings.logins else { throw .unsupported }
             let parameters = try LoginParameters(server: context.settings.server, handle: request.handle)
             let buckets = try LoginLimits(secret: secret).buckets(of: request.handle, from: source)
             let now = context.now
             let time = LoginLimits.milliseconds(now)
-            // A try beyond the limits costs no computation.
+            // A try beyond the limits costs no computation, and one beyond that of the process no transaction.
+            if let seconds = context.limits.look(.logins, .logins) { return .tooOften(seconds) }
             let found = try await context.engine.read { (transaction) throws(TresorError) in
                 try transaction.run([Self.search(request.handle)] + buckets.map(\.search), finishing: true).map(\.rows)
             }
-            var wait: UInt32 = 0
-            for (bucket, rows) in zip(buckets, found.dropFirst()) {
-                wait = max(wait, try bucket.wait(rows.first, at: time))
-            }
+            let wait = try LoginLimits.longestWait(for: buckets, found.dropFirst(), at: time)
             guard wait == 0 else { return .tooOften(wait) }
+            // Who has used up their own tries takes nothing from those of others.
+            if let seconds = context.limits.take(.logins, .logins) { return .tooOften(seconds) }
             let account = try Found(found[0].first)
             let answer = try secret.opaque.answer(
                 request.message, record: account.record ?? secret.unknownRecord, identifier: parameters.identifier,
@@ -54,8 +47,15 @@
                     .bytes(attempt), .digest(account.user), .number(account.revision), .bytes(expected),
                     .bytes(try secret.code(5, [source])), .number(now),
                 ])
-            // Others may have emptied a bucket meanwhile.
-            _ = try await context.engine.write(buckets.map { $0.taking(at: time).orElse(.busy) } + [noting])
+            do throws(TresorError) {
+                _ = try await context.engine.write(buckets.map { $0.taking(at: time).orElse(.busy) } + [noting])
+            } catch {
+                // Others may have emptied a bucket meanwhile.
+                guard error == .busy else { throw error }
+                let wait = try await LoginLimits.wait(for: buckets, at: time, in: context.engine)
+                guard wait > 0 else { throw error }
+                return .tooOften(wait)
+            }
             return .answer(LoginAnswer(attempt: attempt, message: answer.message))
         }
 
@@ -68,19 +68,20 @@
         {
             guard let secret = context.settings.logins else { throw .unsupported }
             let now = context.now
+            // An id that nobody was given costs no write.
+            let rows = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT account, revision, expected, source, time FROM login_attempts
+                    WHERE attempt = $1 AND length(expected) > 0
+                    """, [.bytes(request.attempt)]))
+            guard let row = rows.first else { throw .noAccess }
+            let attempt = try Attempt(row)
+            let isEnded = try attempt.isEnded(by: request.message, at: now)
+            let spending = isEnded ? Self.deleting(request.attempt) : Self.failing(request.attempt)
             let answer: FinishLoginAnswer? = try await context.engine.write { (transaction) throws(TresorError) in
-                let taken = try transaction.run(
-                    SQL(
-                        """
-                        DELETE FROM login_attempts WHERE attempt = $1
-                        RETURNING account, revision, expected, source, time
-                        """, [.bytes(request.attempt)]))
-                guard let row = taken.first else { return nil }
-                let attempt = try Attempt(row)
-                guard try attempt.isEnded(by: request.message, at: now) else {
-                    _ = try transaction.run([Self.counting(1, of: attempt.account, at: attempt.time)])
-                    return nil
-                }
+                // Of two who bring one attempt, the first spends it.
+                guard try transaction.run([spending]) == [1], isEnded else { return nil }
                 guard let found = try Self.find(attempt, in: transaction) else { return nil }
                 // What another source took stays taken: nobody fills the bucket of a source with log-ins of their own.
                 if try secret.code(5, [source]) == attempt.source {
@@ -93,21 +94,34 @@
             return answer
         }
 
+        /// The statement that deletes an attempt which was ended with the password.
+        private static func deleting(_ attempt: [UInt8]) -> SQL {
+            SQL("DELETE FROM login_attempts WHERE attempt = $1 AND length(expected) > 0", [.bytes(attempt)])
+        }
+
+        /// The statement that spends an attempt which failed. It stays until the sweep counts it: so each handle has the same
+        /// work, and no row is that of many.
+        private static func failing(_ attempt: [UInt8]) -> SQL {
+            SQL(
+                "UPDATE login_attempts SET expected = $2 WHERE attempt = $1 AND length(expected) > 0",
+                [.bytes(attempt), .bytes([])])
+        }
+
         /// The account of a handle, as a log-in begins with it.
         private struct Found {
             /// Zero for a handle that nobody has.
             let user: Hash256
-            /// 0 without a record.
+            /// 0 without a statement.
             let revision: UInt64
             let record: [UInt8]?
 
             init(_ row: SQLRow?) throws(TresorError) {
                 user = try row?.digest(0) ?? .zero
+                revision = try row.map { (row) throws(TresorError) in try row.number(1) } ?? 0
                 guard let row, try !row.isNull(2) else {
-                    (revision, record) = (0, nil)
+                    record = nil
                     return
                 }
-                revision = try row.number(1)
                 record = try row.bytes(2)
                 guard revision > 0, record?.count == OPAQUE.recordByteCount else { throw .store(.damaged) }
             }
@@ -116,7 +130,7 @@
         /// The statement that finds the account of a handle with its record.
         private static func search(_ handle: Name) -> SQL {
             SQL(
-                "SELECT account, revision, record FROM accounts WHERE handle = $1 AND state = 3",
+                "SELECT account, COALESCE(revision, 0), record FROM accounts WHERE handle = $1 AND state = 3",
                 [.bytes(handle.bytes)])
         }
 
@@ -160,29 +174,25 @@
             return (try Name(row.bytes(0)), FinishLoginAnswer(statement: statement, copy: try row.bytes(2)))
         }
 
-        /// The statement that counts attempts which ended without the password.
-        private static func counting(_ count: UInt64, of account: Hash256, at time: UInt64) -> SQL {
-            SQL(
-                """
-                INSERT INTO login_failures (account, failures, failed) VALUES ($1, $2, $3)
-                ON CONFLICT (account) DO UPDATE SET failures = login_failures.failures + $2,
-                failed = CASE WHEN login_failures.failed > $3 THEN login_failures.failed ELSE $3 END
-                """, [.digest(account), .number(count), .number(time)])
-        }
     }
 
     /// What is kept of log-ins.
     extension Logins {
-        /// The statements that find the attempts of a person that ended without the password: those that were counted, and
-        /// those that nobody ended in time.
+        /// The statements that find the attempts of a person that ended without the password, since their newest statement:
+        /// those that were counted, and those that the sweep will count.
         static func failures(of user: UserID, at now: UInt64) -> [SQL] {
             let account = SQLValue.digest(user.digest)
             return [
-                SQL("SELECT failures, failed FROM login_failures WHERE account = $1", [account]),
+                SQL(
+                    """
+                    SELECT failures, failed FROM login_failures WHERE account = $1
+                    AND revision = (SELECT COALESCE(revision, 0) FROM accounts WHERE account = $1)
+                    """, [account]),
                 SQL(
                     """
                     SELECT count(*), CAST(COALESCE(max(time), 0) AS bigint) FROM login_attempts
-                    WHERE account = $1 AND time < $2
+                    WHERE account = $1 AND (time < $2 OR length(expected) = 0)
+                    AND revision = (SELECT COALESCE(revision, 0) FROM accounts WHERE account = $1)
                     """, [account, .number(now - min(now, duration))]),
             ]
         }
@@ -196,17 +206,19 @@
             ]
         }
 
-        /// Counts the attempts that nobody ended in time, and drops them and the buckets that are full.
+        /// Counts the attempts that failed, and drops them and the buckets that are full.
         func sweep() async throws(TresorError) {
-            let now = context.now
             var count: Int
             repeat {
+                try Cancellation.check()
+                let now = context.now
                 count = try await context.engine.write { (transaction) throws(TresorError) in
                     try Self.dropLate(at: now, in: transaction)
                 }
             } while count == LoginLimits.portion
             repeat {
-                count = try await context.engine.write([LoginLimits.dropping(at: now)])[0]
+                try Cancellation.check()
+                count = try await context.engine.write([LoginLimits.dropping(at: context.now)])[0]
             } while count == LoginLimits.portion
         }
 
@@ -216,23 +228,42 @@
                 SQL(
                     """
                     DELETE FROM login_attempts WHERE attempt IN
-                    (SELECT attempt FROM login_attempts WHERE time < $1 OR time > $2 LIMIT $3) RETURNING account, time
+                    (SELECT attempt FROM login_attempts WHERE time < $1 OR time > $2 LIMIT $3)
+                    RETURNING account, revision, time
                     """,
                     [
                         .number(now - min(now, duration)), .number(now + duration),
                         .integer(Int64(LoginLimits.portion)),
                     ]))
-            var failures: [Hash256: (count: UInt64, time: UInt64)] = [:]
+            var failures: [Hash256: [UInt64: (count: UInt64, time: UInt64)]] = [:]
             for row in dropped {
-                let (account, time) = (try row.digest(0), try row.number(1))
-                let former = failures[account] ?? (0, 0)
-                failures[account] = (former.count + 1, max(former.time, time))
+                let (account, revision, time) = (try row.digest(0), try row.number(1), try row.number(2))
+                let former = failures[account]?[revision] ?? (0, 0)
+                failures[account, default: [:]][revision] = (former.count + 1, max(former.time, time))
             }
-            let counted = failures.sorted { $0.key < $1.key }
-            if !counted.isEmpty {
-                _ = try transaction.run(counted.map { counting($0.value.count, of: $0.key, at: $0.value.time) })
+            var counting: [SQL] = []
+            for (account, revisions) in failures.sorted(by: { $0.key < $1.key }) {
+                for (revision, failed) in revisions.sorted(by: { $0.key < $1.key }) {
+                    counting.append(Self.counting(failed.count, of: account, revision, at: failed.time))
+                }
             }
+            if !counting.isEmpty { _ = try transaction.run(counting) }
             return dropped.count
+        }
+
+        /// The statement that counts attempts which ended without the password. It counts nothing for nobody, for a closed
+        /// account, and of attempts that began before the newest statement.
+        private static func counting(
+            _ count: UInt64, of account: Hash256, _ revision: UInt64, at time: UInt64
+        ) -> SQL {
+            SQL(
+                """
+                INSERT INTO login_failures (account, revision, failures, failed)
+                SELECT account, CAST($2 AS bigint), CAST($3 AS bigint), CAST($4 AS bigint) FROM accounts
+                WHERE account = $1 AND state = 3 AND COALESCE(revision, 0) = $2
+                ON CONFLICT (account, revision) DO UPDATE SET failures = login_failures.failures + $3,
+                failed = CASE WHEN login_failures.failed > $4 THEN login_failures.failed ELSE $4 END
+                """, [.digest(account), .number(revision), .number(count), .number(time)])
         }
     }
 #endif

@@ -69,7 +69,8 @@
         ///   under the handle of such a person; ``TresorError/unverified`` for another card than the one that the operator
         ///   was shown; ``TresorError/busy`` if it changes in between.
         func admit(_ request: AdmitRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
+            // Newer keys, and a refusal, delete a record.
+            try await context.revoke(for: caller, erasing: true) { (transaction, revoked) throws(TresorError) in
                 let user = SQLValue.digest(request.user.digest)
                 let found = try transaction.rows(of: [
                     Account.holding(request.user), Offers.search(request.user),

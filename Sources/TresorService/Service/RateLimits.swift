@@ -4,6 +4,13 @@
     import Synchronization
     import TresorCore
 
+    /// An answer, unless somebody asks too often.
+    enum Limited<Answer: Sendable>: Sendable {
+        case answer(Answer)
+        /// They may ask again after so many seconds.
+        case tooOften(UInt32)
+    }
+
     /// Limits on how often somebody asks, of this process.
     ///
     /// The buckets lie in a table of fixed size, in sets of four. A hash, seeded anew in each process, says in which
@@ -23,6 +30,9 @@
             static let kitCopy = Rate(count: 60, seconds: 1)
             /// Requests of a source that prove nothing: a hundred, and five a second.
             static let failure = Rate(count: 100, seconds: 0.2)
+
+            /// Log-ins by password of all strangers together: two hundred, and twenty a second. Each is a computation.
+            static let logins = Rate(count: 200, seconds: 0.05)
 
             /// The weight of work apart, in signatures that are verified: that of a large log at once, and then a
             /// fifteenth of a core's time.
@@ -44,7 +54,7 @@
 
         /// Somebody whose requests are counted, and what for.
         struct Key: Hashable, Sendable {
-            fileprivate enum Kind { case requests, registration, serverShare, kitCopy, failure, work }
+            fileprivate enum Kind { case requests, registration, serverShare, kitCopy, failure, work, logins }
 
             fileprivate let kind: Kind
             fileprivate let bytes: [UInt8]
@@ -59,6 +69,8 @@
             static func kitCopy(_ network: [UInt8]) -> Key { Key(kind: .kitCopy, bytes: network) }
             /// The requests of a network that proved nothing.
             static func failure(_ network: [UInt8]) -> Key { Key(kind: .failure, bytes: network) }
+            /// The log-ins by password of all.
+            static let logins = Key(kind: .logins, bytes: [])
             /// The work of a user, or of a source that has not proved who it is.
             static func work(_ account: [UInt8]) -> Key { Key(kind: .work, bytes: account) }
         }

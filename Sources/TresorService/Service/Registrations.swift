@@ -19,42 +19,76 @@
         ///   another card of this user;
         ///   ``TresorError/noAccess`` for an invitation that is not good, and for somebody whose account was closed;
         ///   ``TresorError/unsupported`` for a log-in by password where this process has no server key;
-        ///   ``TresorError/altered`` for a blinded element that is none; ``TresorError/busy`` for too many open cases, and
-        ///   for too many passwords under one handle.
-        func register(_ request: RegisterRequest, by caller: Caller) async throws(TresorError) -> RegisterAnswer {
+        ///   ``TresorError/altered`` for a blinded element that is none; ``TresorError/busy`` for too many open cases.
+        func register(
+            _ request: RegisterRequest, by caller: Caller
+        ) async throws(TresorError) -> Limited<RegisterAnswer> {
             guard request.blinded.isEmpty || context.settings.logins != nil else { throw .unsupported }
             let chain = try await context.readChain(request.chain, of: caller)
-            let (evaluated, taking) = try evaluate(request.blinded, under: chain.handle)
+            let evaluated = try evaluate(request.blinded, under: chain.handle)
+            let bucket = try bucket(of: request.blinded, under: chain.handle)
+            let now = context.now
+            let time = LoginLimits.milliseconds(now)
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
-            let desk = Desk(settings: context.settings, closed: context.closed, now: context.now)
-            return try await context.revoke(for: caller) { (transaction, revoked) throws(TresorError) in
-                let state = try desk.register(chain, invitation, in: transaction, &revoked)
-                if let taking { guard try transaction.run([taking]) == [1] else { throw .busy } }
-                return RegisterAnswer(state: state, evaluated: evaluated)
+            let desk = Desk(settings: context.settings, closed: context.closed, now: now)
+            let erasing = try await mayDeleteRecord(chain)
+            do throws(TresorError) {
+                return .answer(
+                    try await context.revoke(for: caller, erasing: erasing) {
+                        (transaction, revoked) throws(TresorError) in
+                        let state = try desk.register(chain, invitation, in: transaction, &revoked)
+                        if let bucket { _ = try transaction.run([bucket.taking(at: time).orElse(.busy)]) }
+                        return RegisterAnswer(state: state, evaluated: evaluated)
+                    })
+            } catch {
+                guard error == .busy, let bucket else { throw error }
+                let wait = try await LoginLimits.wait(for: [bucket], at: time, in: context.engine)
+                guard wait > 0 else { throw error }
+                return .tooOften(wait)
             }
         }
 
+        /// Whether a case has a record that goes with a registration: it continues, gives way to an invitation, or has lapsed.
+        private func mayDeleteRecord(_ chain: CardChain) async throws(TresorError) -> Bool {
+            let now = context.now
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT account FROM accounts WHERE state < 3 AND record IS NOT NULL
+                    AND (account = $1 OR handle = $2 OR asked < $3) LIMIT 1
+                    """,
+                    [
+                        .digest(chain.user.digest), .bytes(chain.handle.bytes),
+                        .number(now - min(now, Self.longLapse)),
+                    ]))
+            return !found.isEmpty
+        }
+
         /// Evaluates a blinded element under a handle: nothing for none.
-        ///
-        /// - Returns: the element, and the statement that takes it from what may be evaluated under the handle.
-        private func evaluate(
-            _ blinded: [UInt8], under handle: Name
-        ) throws(TresorError) -> (evaluated: [UInt8], taking: SQL?) {
-            guard let secret = context.settings.logins, !blinded.isEmpty else { return ([], nil) }
+        private func evaluate(_ blinded: [UInt8], under handle: Name) throws(TresorError) -> [UInt8] {
+            guard let secret = context.settings.logins, !blinded.isEmpty else { return [] }
             let parameters = try LoginParameters(server: context.settings.server, handle: handle)
-            let evaluated = try secret.opaque.register(blinded.span, identifier: parameters.identifier)
-            let bucket = try LoginLimits(secret: secret).evaluations(of: handle)
-            return (evaluated, bucket.taking(at: LoginLimits.milliseconds(context.now)))
+            return try secret.opaque.register(blinded.span, identifier: parameters.identifier)
+        }
+
+        /// The bucket from which a blinded element takes: `nil` for none.
+        private func bucket(
+            of blinded: [UInt8], under handle: Name
+        ) throws(TresorError) -> LoginLimits.Bucket? {
+            guard let secret = context.settings.logins, !blinded.isEmpty else { return nil }
+            return try LoginLimits(secret: secret).evaluations(of: handle)
         }
 
         /// Takes all that the service keeps for a person, and admits them if they have an invitation or everybody is
         /// admitted. Somebody who has an account, or waits for one, replaces what it keeps for their log-in.
         ///
-        /// - Throws: ``TresorError/altered`` for a statement of somebody else, and for a record or a copy that is not that of
-        ///   the statement; ``TresorError/unsupported`` for a log-in by password where this process has no server key;
+        /// - Throws: ``TresorError/altered`` for a statement of somebody else, for a record or a copy that is not that of
+        ///   the statement, and for a copy that is larger than one of their chain; ``TresorError/unsupported`` for a
+        ///   log-in by password where this process has no server key;
         ///   ``TresorError/failed(_:)`` for a statement that neither is the present one nor follows it;
-        ///   ``TresorError/busy`` if it changes in between; the errors of ``ClosedAccounts/check(_:)``.
+        ///   ``TresorError/busy`` for another one of the present revision, which another home of theirs has set, and if it
+        ///   changes in between; the errors of ``ClosedAccounts/check(_:)``.
         func finish(_ request: FinishRequest, by caller: Caller) async throws(TresorError) -> FinishAnswer {
             guard request.record.isEmpty || context.settings.logins != nil else { throw .unsupported }
             let statement = request.statement
@@ -68,9 +102,11 @@
                 try Ristretto255.check(record.span.extracting(first: Ristretto255.byteCount))
             }
             let desk = Desk(settings: context.settings, closed: context.closed, now: context.now)
-            // A new case has no former record.
-            let erasing = caller.account?.state != .asked
-            return try await context.revoke(for: caller, erasing: erasing) {
+            let former = try await context.engine.read(
+                SQL(
+                    "SELECT account FROM accounts WHERE account = $1 AND record IS NOT NULL",
+                    [.digest(caller.user.digest)]))
+            return try await context.revoke(for: caller, erasing: !former.isEmpty) {
                 (transaction, revoked) throws(TresorError) in
                 FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction, &revoked))
             }
@@ -115,10 +151,11 @@
 
         func sweep() async throws(TresorError) {
             let now = context.now
-            try await context.engine.write { (transaction) throws(TresorError) in
+            try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
                 _ = try transaction.run([
                     SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])
                 ])
+                // Somebody who waited in vain may have a record.
                 try Desk.dropLapsed(at: now, in: transaction)
             }
             while try await context.engine.write([RequestKey.dropping(before: now)]) != [0] {
@@ -207,9 +244,11 @@
             try statement.verify(by: chain)
             guard present.state < .closed else { throw .noAccess }
             if present.statement == statement { return present.state }
+            guard request.copy.count <= IdentityFile.maximumLoginCopyByteCount(of: chain) else { throw .altered }
             let revision = present.statement?.revision ?? 0
             guard statement.revision == revision + 1, statement.generation == chain.newest.generation else {
-                throw .failed(.other)
+                // Two homes of the person have followed one statement: this one follows the other's when it tries again.
+                throw statement.revision == revision ? .busy : .failed(.other)
             }
             let isNew = present.state == .asked
             let state = isNew ? stateWhenComplete(isInvited: present.isInvited) : present.state

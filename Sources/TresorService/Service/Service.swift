@@ -192,7 +192,7 @@
             case .ended(let era): throw .ended(now: era)
             case .caller(let proved): caller = proved
             }
-            if let seconds = limit(call.operation, caller, payment) { return Self.refusal(until: seconds) }
+            if let seconds = limit(call, caller, payment) { return Self.refusal(until: seconds) }
             if refusal == nil {
                 do throws(TresorError) {
                     let dispatch = Dispatch(context: context, isAppendTried: isTried)
@@ -230,6 +230,13 @@
             ServiceReply(Refusal(.tooManyRequests, .busy), retryAfter: seconds)
         }
 
+        fileprivate static func reply(_ limited: Limited<some ServiceMessage>) -> ServiceReply {
+            switch limited {
+            case .answer(let answer): ServiceReply(answer)
+            case .tooOften(let seconds): refusal(until: seconds)
+            }
+        }
+
         private static func reply(_ kept: RequestKey.Kept) throws(Refusal) -> ServiceReply {
             switch kept {
             case .answer(let body): return ServiceReply(body: body)
@@ -243,9 +250,12 @@
         }
 
         /// Returns the seconds after which the caller may ask for this again, if they ask for it too often.
-        private func limit(_ operation: ServiceOperation, _ caller: Caller, _ payment: Payment) -> UInt32? {
+        private func limit(_ call: ServiceCall, _ caller: Caller, _ payment: Payment) -> UInt32? {
             let user = caller.user.digest.bytes
-            switch operation {
+            switch call.operation {
+            // Somebody who waits rewrites what is kept for them, and may be many.
+            case .finish where caller.account?.state == .complete:
+                return payment.take(.registration, of: call.source) ?? payment.take(.registration(user), .registration)
             // Each reads a chain; without an account the source has paid for that.
             case .register where caller.account != nil, .finish:
                 return payment.take(.registration(user), .registration)
@@ -266,10 +276,7 @@
             case .putOffer:
                 return ServiceReply(try await Mailboxes(context: context).put(PutOfferRequest(call.body)))
             case .login:
-                switch try await Logins(context: context).begin(LoginRequest(call.body), from: call.source) {
-                case .answer(let answer): return ServiceReply(answer)
-                case .tooOften(let seconds): return Self.refusal(until: seconds)
-                }
+                return Self.reply(try await Logins(context: context).begin(LoginRequest(call.body), from: call.source))
             case .finishLogin:
                 let request = try FinishLoginRequest(call.body)
                 return ServiceReply(try await Logins(context: context).finish(request, from: call.source))
@@ -321,7 +328,8 @@
             case .deleteKitCopy:
                 return ServiceReply(
                     try await KitCopies(context: context).delete(DeleteKitCopyRequest(body), by: caller))
-            case .register: return ServiceReply(try await registrations.register(RegisterRequest(body), by: caller))
+            case .register:
+                return Service.reply(try await registrations.register(RegisterRequest(body), by: caller))
             case .finish: return ServiceReply(try await registrations.finish(FinishRequest(body), by: caller))
             case .account: return ServiceReply(try await registrations.account(AccountRequest(body), by: caller))
             case .endSessions:

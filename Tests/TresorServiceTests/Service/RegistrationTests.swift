@@ -46,7 +46,7 @@
             #expect(try await anna.reply(try anna.finishing(server: .zero)) == .refused(.altered))
             _ = try await anna.ask(try anna.finishing())
             bench.clock.now += 1
-            #expect(try await anna.reply(try anna.finishing()) == .refused(.failed(.other)))
+            #expect(try await anna.reply(try anna.finishing()).error == .busy)
             #expect(try await eve.reply(eve.registration()) == .refused(.unverified))
             #expect(try await bert.ask(CardsRequest(handle: anna.identity.handle.bytes)).chains.count == 1)
         }

@@ -89,6 +89,29 @@
                 _ = try? await service.proves(head)
                 return engine.count > 0
             }
+            try await Self.expectReal(without: .loginCopySize) {
+                let scene = try await LoginScene(.closed)
+                let eve = try scene.bench.stranger("eve")
+                let first = try await scene.setting(LoginScene.password, of: eve, revision: 1)
+                let copy = [UInt8](repeating: 1, count: 1 << 19)
+                let large = try scene.finishing(first.record, of: eve, revision: 1, copy: copy)
+                return try await eve.reply(large).status == 200
+            }
+            try await Self.expectReal(without: .waitersSource) {
+                let scene = try await LoginScene(.closed)
+                var last = 0
+                for handle in ["eve", "mallory"] {
+                    let signer = try scene.bench.stranger(handle)
+                    let first = try await scene.setting(LoginScene.password, of: signer, revision: 1)
+                    _ = try await signer.ask(first)
+                    for revision: UInt64 in 2...7 {
+                        last = try await signer.reply(
+                            scene.finishing(first.record, of: signer, revision: revision)
+                        ).status
+                    }
+                }
+                return last == 200
+            }
             try await Self.expectReal(without: .displacedStranger) {
                 let places = Places(ServerLimits())
                 let all = (0..<5_001).map { places.take(for: [192, 0, 2, UInt8($0 / 200)]) { _ in } }
