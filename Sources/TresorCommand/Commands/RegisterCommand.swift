@@ -174,7 +174,7 @@ struct RegisterCommand: SurfaceCommand {
                 throw CommandFailure(
                     of: error, "the service at \(service.place) has no log-in by password, or one of another release",
                     hints: ["tresor … --no-login"])
-            case .altered, .forked, .busy: throw await login.failure(of: error)
+            case .altered, .forked: throw await login.failure(of: error)
             default: throw failure(of: error, service)
             }
         }
@@ -203,7 +203,9 @@ struct RegisterCommand: SurfaceCommand {
                 hints: ["tresor login \(Shell.word(service.session.handle.text))", OldKeys.wayOut])
         case .busy:
             CommandFailure(
-                of: error, "the service at \(service.place) takes no registration at this moment; try again later")
+                of: error,
+                "the service at \(service.place) takes no registration at this moment, or another home or command of yours "
+                    + "sets the log-in at the same time; run the command again, at once or later")
         default: CommandFailure(error)
         }
     }
