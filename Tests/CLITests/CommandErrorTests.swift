@@ -43,7 +43,8 @@ import TresorCrypto
         #expect(share.hints == ["tresor approve"] && share.message.contains("the approval of others alone"))
         let keys = KeyStanding()
         keys.note(areTaken: false)
-        #expect(keys.refusal?.hints == ["tresor recover --home DIR", "tresor register --no-login"])
+        #expect(
+            keys.refusal?.hints == ["tresor recover --home DIR", "tresor login NAME", "tresor register --no-login"])
         keys.note(1, isUnseen: true)
         #expect(keys.refusal?.hints == ["tresor rotate --identity"])
         keys.note(areTaken: true)

@@ -207,9 +207,11 @@ package struct Cleanup: Sendable {
     /// Replaces the identity file if it is still `present`, and records in the same step what is then left to do. A
     /// change that is not made ends no device and records nothing.
     ///
+    /// - Parameter finished: what nobody has to do any more once the file is replaced.
     /// - Throws: ``TresorError/busy`` when another process has replaced the file.
     func replaceIdentity(
-        _ present: [UInt8], with file: IdentityFile, noting left: CleanupJournal = CleanupJournal()
+        _ present: [UInt8], with file: IdentityFile, noting left: CleanupJournal = CleanupJournal(),
+        ending finished: CleanupJournal = CleanupJournal()
     ) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             guard try home.read(.identity) == present else { throw .busy }
@@ -222,6 +224,7 @@ package struct Cleanup: Sendable {
                 if (try? home.read(.identity)) == present { try? replaceJournal(with: noted) }
                 throw error
             }
+            try subtract(finished)
         }
     }
 }

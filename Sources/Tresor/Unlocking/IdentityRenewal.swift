@@ -117,11 +117,12 @@ public struct IdentityRenewal: Sendable {
     }
 
     /// Does what ``finish(progress:)`` does, and returns the result in each tresor.
+    ///
+    /// - Parameter isIntroduced: whether ``introduce()`` was called before.
     @concurrent package func finishInEachTresor(
-        progress: WorkDone.Report? = nil
+        isIntroduced: Bool = false, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> [Outcome] {
-        try client.people.resumeCarryingOver(as: identity.chain)
-        try await introduce()
+        if !isIntroduced { try await introduce() }
         var renewals: [Outcome] = []
         // The next sync makes an own tresor of the newest keys; nothing is written to one of former keys.
         let summaries = try await session.tresors.all().filter { !$0.isOwn }
@@ -162,7 +163,8 @@ public struct IdentityRenewal: Sendable {
     ///
     /// A service lets nobody delete by keys that it has not seen. A store that refuses the card, and lets everybody
     /// delete, keeps no share of a removed device.
-    private func introduce() async throws(TresorError) {
+    @concurrent package func introduce() async throws(TresorError) {
+        try client.people.resumeCarryingOver(as: identity.chain)
         var refusal: TresorError?
         do throws(TresorError) {
             try await client.people.publishCard()

@@ -56,37 +56,39 @@ extension Login {
         _ handle: Name, password: borrowing Password
     ) async throws(TresorError) -> LoggedIn {
         let judged = try await judge(for: handle)
-        guard try blockedUntil(at: judged.id) == nil else { throw .busy }
         try Cancellation.check()
         let held = HeldLogin(try OPAQUELogin(input: judged.parameters.input(password)))
-        let answer = try await service.call(LoginRequest(handle: handle, message: held.message))
-        let proof = try await prove(held, answer, judged)
+        let (answer, proof) = try await prove(held, handle, judged)
         let shown = try await service.call(
             FinishLoginRequest(attempt: answer.attempt, message: proof.value.message))
         let opened = try read(shown, of: handle, by: proof, judged)
         try check(opened)
         try KnownLogins.note(shown.statement, in: home)
         try KnownServices.meet(judged.id, at: audience, in: home)
-        try KnownLogins.forgetFailures(at: judged.id, in: home)
+        try KnownLogins.forgetFailures(at: audience, in: home)
         return opened
     }
 
     /// The time until which this home sends nothing, in seconds since 1970; `nil` if it may send something.
-    package func blockedUntil(at server: Hash256) throws(TresorError) -> UInt64? {
-        try KnownLogins.login(at: server, in: home).blockedUntil(at: client.clock())
+    package func blockedUntil() throws(TresorError) -> UInt64? {
+        try KnownLogins.login(at: audience, in: home).blockedUntil(at: client.clock())
     }
 
-    /// Opens the envelope of an answer. Each answer that does not open is counted: it may have tested a guess.
+    /// Asks for an answer, and opens its envelope. Each answer that does not open is counted: it may have tested a guess.
     private func prove(
-        _ held: HeldLogin, _ answer: LoginAnswer, _ judged: Judged
-    ) async throws(TresorError) -> HeldProof {
+        _ held: HeldLogin, _ handle: Name, _ judged: Judged
+    ) async throws(TresorError) -> (LoginAnswer, HeldProof) {
         let (names, parameters) = (try judged.parameters.names(), try judged.parameters.parameters())
+        let before = try KnownLogins.beginTry(at: audience, client.clock(), in: home)
         do throws(TresorError) {
-            return try await Cores.apart { () throws(TresorError) in
+            let answer = try await service.call(LoginRequest(handle: handle, message: held.message))
+            let proof = try await Cores.apart { () throws(TresorError) in
                 try held.finish(answer: answer.message, names: names, parameters: parameters)
             }
+            try KnownLogins.takeBack(before, at: audience, in: home)
+            return (answer, proof)
         } catch {
-            if error == .wrongPassword { try KnownLogins.noteFailure(at: judged.id, client.clock(), in: home) }
+            if error != .wrongPassword { try? KnownLogins.takeBack(before, at: audience, in: home) }
             throw error
         }
     }
@@ -135,7 +137,10 @@ extension Login {
     ) async throws(TresorError) -> Session {
         let session = Session(client: client, identity: opened.identity)
         let present = try home.read(.identity)
-        if present != nil, try client.identityFileBlocking().chain == opened.chain {
+        let former = try present.map { (bytes) throws(TresorError) in try IdentityFile(bytes) }
+        // Since the log-in, another command may have made newer keys here, or somebody else's identity.
+        guard former.map({ opened.chain.extends($0.chain) }) ?? true else { throw .busy }
+        if former?.chain == opened.chain {
             try await session.unlocking.changePassword(to: password, cost: cost)
             return session
         }
@@ -143,17 +148,21 @@ extension Login {
             of: opened.identity, password: password, cost: cost, time: client.clock())
         let file = try IdentityFile(of: opened.identity, previous: opened.copy.previous, slots: [slot])
         try await client.changingSlots { [client] () async throws(TresorError) in
-            guard let present else {
+            guard let present, let former else {
                 let home = client.home
                 return try home.exclusively { () throws(TresorError) in
                     try Recovery.fill(home, with: file, noting: noting)
                 }
             }
-            let former = try IdentityFile(present)
             var left = CleanupJournal()
             left.kits = Set(former.kitLocator.map { [CleanupJournal.Kit(user: file.chain.user, locator: $0)] } ?? [])
             left.devices = Set(former.devices.map { CleanupJournal.Device(user: file.chain.user, id: $0.id) })
-            try client.cleanup.replaceIdentity(present, with: file, noting: left)
+            // Another machine told the store of later keys than this home was about to.
+            var told = CleanupJournal()
+            told.generations = try client.cleanup.journal().generations
+            // Nobody demands the heads any more that former keys told: their thief may have told them.
+            try? OwnTresors(session: session).forgetToldBlocking()
+            try client.cleanup.replaceIdentity(present, with: file, noting: left, ending: told)
             try client.home.delete(.deviceShare)
         }
         return session

@@ -13,6 +13,8 @@ extension Login {
         package let before: AccountAnswer?
         /// Whether the log-in was set now.
         package let isSet: Bool
+        /// Whether another machine set it since this home last saw it.
+        package var isSetElsewhere = false
     }
 
     /// Registers with a password, resumes a registration, or sets the log-in of an account anew. Takes about a second.
@@ -23,14 +25,16 @@ extension Login {
     /// - Parameters:
     ///   - invitation: the code of an invitation; empty for none.
     ///   - replaces: whether the password takes the place of that of a log-in which is good.
+    ///   - telling: takes the account as it was before anything of it is replaced.
     /// - Throws: ``TresorError/usage(_:)`` with `passwordTooShort` for fewer than 8 code points;
     ///   ``TresorError/altered`` for a service that is not the one that this home knows, that asks for a cost out of bounds,
-    ///   or that shows a statement of somebody else; ``TresorError/forked`` for an older statement than this home knows;
-    ///   ``TresorError/store(_:)`` with `notStored` when the service did not keep what it accepted;
+    ///   or that shows a statement of somebody else; ``TresorError/forked`` for an older statement than this home knows, or
+    ///   none; ``TresorError/store(_:)`` with `notStored` when the service did not keep what it accepted;
     ///   ``TresorError/unsupported`` for a service without such log-ins; ``TresorError/busy`` when another process changed
     ///   the identity; the errors of the service and of the home.
     @concurrent package func register(
-        _ password: borrowing Password, invitation: [UInt8] = [], replaces: Bool = false
+        _ password: borrowing Password, invitation: [UInt8] = [], replaces: Bool = false,
+        telling: @Sendable (AccountAnswer) -> Void = { _ in }
     ) async throws(TresorError) -> Registered {
         guard password.count >= Password.shortestNew else { throw .usage(.passwordTooShort) }
         guard let identity = client.identity else { throw .noAccess }
@@ -40,11 +44,14 @@ extension Login {
         let answer = try await call(
             RegisterRequest(chain: identity.chain.bytes, invitation: invitation, blinded: held.message))
         guard answer.state != .closed else { return Registered(state: .closed, before: nil, isSet: false) }
+        let known = try knownStatement(at: judged.id)
+        guard answer.state != .asked || known?.hasPassword != true else { throw .forked }
         if answer.state != .active { try Session(client: client, identity: identity).unlocking.awaitKitCopy() }
-        let isKnown = try KnownLogins.login(at: judged.id, in: home).statement?.user == identity.user
         let before = answer.state == .asked ? nil : try await account(at: judged.id)
-        if let before, isKnown, !replaces, Self.isGood(before, for: identity) {
-            return Registered(state: answer.state, before: before, isSet: false)
+        if let before { telling(before) }
+        if let before, known != nil, !replaces, Self.isGood(before, for: identity) {
+            return Registered(
+                state: answer.state, before: before, isSet: false, isSetElsewhere: before.statement != known)
         }
         let request = try await finish(
             held, answer, revision: before?.statement?.revision ?? 0, by: identity, judged)
@@ -68,13 +75,21 @@ extension Login {
     }
 
     private func account(at server: Hash256) async throws(TresorError) -> AccountAnswer {
+        guard let identity = client.identity else { throw .noAccess }
         let account = try await call(AccountRequest())
-        if let statement = account.statement, let identity = client.identity {
-            guard statement.server == server else { throw .altered }
-            try statement.verify(by: identity.chain)
-            try KnownLogins.note(statement, in: home)
+        guard let statement = account.statement else {
+            guard try knownStatement(at: server)?.hasPassword != true else { throw .forked }
+            return account
         }
+        guard statement.server == server else { throw .altered }
+        try statement.verify(by: identity.chain)
+        try KnownLogins.note(statement, in: home)
         return account
+    }
+
+    /// The newest statement of the person that the home has seen of a service.
+    private func knownStatement(at server: Hash256) throws(TresorError) -> LoginStatement? {
+        try KnownLogins.login(at: server, in: home).statement.flatMap { $0.user == client.identity?.user ? $0 : nil }
     }
 
     /// Makes the record and the login copy, and signs what both are.

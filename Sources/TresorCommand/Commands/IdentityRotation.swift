@@ -56,8 +56,10 @@ struct IdentityRotation {
     }
 
     private func finish(_ session: Session, _ password: borrowing Password) async throws {
-        let renewals = try await session.renewal.finishInEachTresor()
-        await (try? ServiceLogin(session, workplace))?.renew(password, isRecovery: false)
+        try await session.renewal.introduce()
+        // The service has the new keys by now. A command that is killed here is resumed, and sets the log-in.
+        await ServiceLogin.renew(session, password, isRecovery: false, in: workplace)
+        let renewals = try await session.renewal.finishInEachTresor(isIntroduced: true)
         // If nothing is left to resume, running the command again would make new keys once more.
         let goesOn = try session.renewal.isUnfinishedBlocking()
         let chain = session.identity.chain

@@ -39,9 +39,10 @@ struct LoginCommand: SurfaceCommand {
         let former = try formerChain(workplace)
         if let former, former.handle != handle { throw notYours(former.handle) }
         let cost = try given ?? (former == nil ? nil : workplace.identityFile().passwordCost) ?? .standard
+        let isNew = former == nil && Self.knowsNobody(workplace)
         let session = try await session(as: handle, cost, service, workplace)
         try workplace.invocation.noteNamedStore()
-        try report(session, former, service, workplace)
+        try report(session, former, isNew: isNew, service, workplace)
     }
 
     private static var needsService: CommandFailure {
@@ -54,6 +55,13 @@ struct LoginCommand: SurfaceCommand {
     private func formerChain(_ workplace: CommandContext) throws -> CardChain? {
         guard try workplace.client.home.read(.identity) != nil else { return nil }
         return try workplace.identityFile().chain
+    }
+
+    /// Whether a home has no verified people and no pinned heads.
+    private static func knowsNobody(_ workplace: CommandContext) -> Bool {
+        let people = (try? workplace.client.people.pinnedBlocking()) ?? []
+        let tresors = (try? workplace.client.logs.knownBlocking()) ?? []
+        return people.isEmpty && tresors.isEmpty
     }
 
     private func notYours(_ owner: Name?) -> CommandFailure {
@@ -93,7 +101,7 @@ struct LoginCommand: SurfaceCommand {
                 return { if isNoted { workplace.invocation.places.forgetStore() } }
             }
         } catch {
-            guard error == .failed(.memory) else { throw error }
+            guard error == .failed(.memory) else { throw workplace.failure(of: error, file: "identity") }
             throw MemoryNeed.failure(for: cost, isNew: true)
         }
     }
@@ -116,14 +124,16 @@ struct LoginCommand: SurfaceCommand {
     }
 
     private func report(
-        _ session: Session, _ former: CardChain?, _ service: ServiceLogin, _ workplace: CommandContext
+        _ session: Session, _ former: CardChain?, isNew: Bool, _ service: ServiceLogin, _ workplace: CommandContext
     ) throws {
         let (chain, output) = (session.identity.chain, workplace.output)
         let changed = former == nil ? "identity" : former == chain ? "password" : "keys"
-        if former == nil {
+        if isNew {
             output.say("this home starts with no verified people and no pinned heads: compare safety numbers again")
         } else if changed == "keys" {
-            output.say("this home has your newer keys; trusted devices and the kit of the older ones no longer open it")
+            output.say(
+                "this home has your newer keys; trusted devices and the kit of the older ones no longer open it; if you made "
+                    + "no newer ones, \(OldKeys.theft)")
         }
         output.say(
             "\(DisplayText.name(chain.handle.bytes)) is logged in at \(service.place), generation "

@@ -47,17 +47,24 @@ struct PasswdCommand: SurfaceCommand {
         Interrupts.begin()
         defer { Interrupts.end() }
         let login = isLoginKnown ? try ServiceLogin(session, workplace) : nil
-        try await login?.change(to: password)
+        let isSetThere = try await login?.change(to: password, of: handle) ?? false
         do {
             if revokeDevices {
                 try await session.unlocking.changePasswordEndingDevices(to: password, cost: cost)
             } else {
                 try await session.unlocking.changePassword(to: password, cost: cost)
             }
-        } catch TresorError.failed(.memory) {
-            throw MemoryNeed.failure(for: cost, isNew: true)
+        } catch {
+            var failure = CommandFailure(error)
+            if error == .failed(.memory) { failure = MemoryNeed.failure(for: cost, isNew: true) }
+            guard isSetThere else { throw failure }
+            throw CommandFailure(
+                failure.error,
+                failure.message
+                    + "; the service has the new password already, and this home the old one: run the command "
+                    + "again, with both", hints: failure.hints, file: failure.file)
         }
-        let too = login.map { ", also for a log-in at \($0.place)" } ?? ""
+        let too = isSetThere ? login.map { ", also for a log-in at \($0.place)" } ?? "" : ""
         workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed\(too)")
         if revokeDevices { workplace.output.say("trusted devices no longer open anything") }
         workplace.output.say(

@@ -156,7 +156,7 @@ struct RecoverCommand: SurfaceCommand {
             // Those of a store that is lost stay as they are.
             if copy == nil { workplace.output.say("trusted devices are removed") }
         }
-        await (try? ServiceLogin(recovered.session, workplace))?.renew(password, isRecovery: true)
+        await ServiceLogin.renew(recovered.session, password, isRecovery: true, in: workplace)
         try announce(recovered.session, workplace)
         return recovered
     }

@@ -137,9 +137,7 @@ struct RegisterCommand: SurfaceCommand {
         _ = try context.identityFile()
         guard let service = try context.invocation.places.service() else { return }
         let (audience, home) = (try service.address.audience.hash(), context.client.home)
-        if let server = try? KnownServices.server(at: audience, in: home) {
-            try KnownLogins.forget(at: server, in: home)
-        }
+        try KnownLogins.forget(at: try? KnownServices.server(at: audience, in: home), in: home)
         try KnownServices.forget(audience, in: home)
     }
 
@@ -167,7 +165,9 @@ struct RegisterCommand: SurfaceCommand {
     ) async throws -> Login.Registered {
         guard let login = try ServiceLogin(service.session, service.workplace) else { throw AskedService.needed }
         do throws(TresorError) {
-            return try await login.login.register(password, invitation: code?.code ?? [])
+            return try await login.login.register(password, invitation: code?.code ?? []) {
+                login.tellFailures(of: $0)
+            }
         } catch {
             switch error {
             case .unsupported:
@@ -200,10 +200,12 @@ struct RegisterCommand: SurfaceCommand {
                 of: error,
                 "the service at \(service.place) does not let you register: your account was deleted, or has newer keys "
                     + "than this home, or the service does not go by this address",
-                hints: [OldKeys.wayOut])
+                hints: ["tresor login \(Shell.word(service.session.handle.text))", OldKeys.wayOut])
         case .busy:
             CommandFailure(
-                of: error, "the service at \(service.place) takes no registration at this moment; try again later")
+                of: error,
+                "the service at \(service.place) takes no registration at this moment, or another home or command of yours "
+                    + "sets the log-in at the same time; run the command again, at once or later")
         default: CommandFailure(error)
         }
     }
@@ -227,15 +229,19 @@ struct RegisterCommand: SurfaceCommand {
     /// Says what became of the log-in.
     private func tell(_ registered: Login.Registered, _ service: AskedService) throws {
         let output = service.workplace.output
-        if registered.isSet {
+        let handle = Shell.word(service.session.handle.text)
+        guard !registered.isSetElsewhere else {
             output.say(
-                "another machine gets your identity with this password: tresor login "
-                    + "\(Shell.word(service.session.handle.text)) --store \(try service.workplace.invocation.places.store())"
-            )
-        } else {
-            output.say("the log-in by password is as before")
+                "another machine set the log-in by password since this home last saw it, and its password may be another one "
+                    + "than that of this home: take the one from there, or set one for both")
+            output.hint("tresor login \(handle)")
+            return output.hint("tresor passwd")
         }
-        try ServiceLogin(service.session, service.workplace)?.tellFailures(of: registered.before)
+        if !registered.isSet { output.say("the log-in by password is as before") }
+        // Also where it was set while its person waited.
+        output.say(
+            "another machine gets your identity with this password: tresor login \(handle) --store "
+                + "\(try service.workplace.invocation.places.store())")
     }
 
     private func report(_ service: AskedService) throws {

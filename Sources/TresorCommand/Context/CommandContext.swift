@@ -95,10 +95,11 @@ struct CommandContext: Sendable {
             clock: Surroundings.current.now
         ).steady()
         client.slotWait = Self.slotWait(telling: invocation.output)
+        let ways = OldKeys.ways(isService: service != nil)
         client.showsNewerKeys = { [output = invocation.output, keys = Surroundings.current.keys] in
             keys.noteOld {
                 output.say(OldKeys.reason.message)
-                output.hint(OldKeys.wayOut)
+                ways.forEach(output.hint)
             }
         }
         client.meetsUnverified = { [client, person = Surroundings.current.unverified] chain in

@@ -42,7 +42,11 @@ struct FindingReport {
             default: nil
             }
         let isMine = finding.subject == mine.map { .person($0.user) }
-        let text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding)
+        var text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding)
+        let isOfServices = [.file(.knownServices), .file(.knownLogins)].contains(finding.subject)
+        if isOfServices, finding.remark == .failed(.altered) {
+            text += ": \(HintCompletion.command("register --replace"))"
+        }
         try add(finding.level.rawValue, subject(finding.subject), text, error)
     }
 
@@ -150,7 +154,10 @@ struct FindingReport {
         case .kitElsewhere(let store): Self.elsewhere(String(decoding: store.bytes, as: UTF8.self))
         case .notPublished:
             "the store does not have the newest card" + way(": \(HintCompletion.command("check --repair"))")
-        case .newerKeys: "\(OldKeys.finding): \(HintCompletion.complete(OldKeys.wayOut))"
+        case .newerKeys:
+            "\(OldKeys.finding): "
+                + OldKeys.ways(isService: workplace.service != nil).map(HintCompletion.complete)
+                .joined(separator: ", or ")
         case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):
             "the store shows an older or a different history\(title(of: tresor)): seen \(Self.text(seen)), "

@@ -19,7 +19,10 @@ extension CommandContext {
     /// The failure for a card of this person in the store that is no beginning of this home's.
     func otherKeys(than mine: CardChain) async -> CommandFailure {
         let shown = (try? await client.store.card(of: mine.user)).flatMap { try? CardChain($0) }
-        return shown?.isNewer(than: mine) == true ? OldKeys.failure : OldKeys.othersFailure
+        guard shown?.isNewer(than: mine) == true else { return OldKeys.othersFailure }
+        var failure = OldKeys.failure
+        if service != nil { failure.hints.insert(OldKeys.login, at: 0) }
+        return failure
     }
 
     /// Refuses to begin a tresor with keys in whose place a store's file has newer ones. A service judges the keys of each

@@ -49,7 +49,7 @@ struct ServiceLogin: Sendable {
                 if object == .knownServices { _ = try KnownServices(bytes) } else { _ = try KnownLogins(bytes) }
             } catch {
                 let path = DirectoryHome(data: places.data, state: places.state).path(of: object)
-                throw CommandFailure(error, file: path, hints: ["tresor check"])
+                throw CommandFailure(error, file: path, hints: error == .altered ? [wayOut(of: home)] : [])
             }
         }
     }
@@ -66,11 +66,31 @@ struct ServiceLogin: Sendable {
     }
 
     /// Gives the log-in another password.
-    func change(to password: borrowing Password) async throws {
+    ///
+    /// - Returns: whether the service has it; an account that was closed has no log-in.
+    func change(to password: borrowing Password, of handle: Name) async throws -> Bool {
         do throws(TresorError) {
-            tellFailures(of: try await login.register(password, replaces: true).before)
+            return try await login.register(password, replaces: true) { tellFailures(of: $0) }.isSet
         } catch {
-            throw await failure(of: error)
+            var failure = await failure(of: error)
+            guard error == .noAccess || error == .unsupported else { throw failure }
+            // The service refuses for good: the password of this home is changed without it.
+            let others = error == .noAccess ? ["tresor login \(Shell.word(handle.text))"] : []
+            failure.hints = others + ["tresor passwd --store none.db"]
+            throw failure
+        }
+    }
+
+    /// Sets the log-in at the service of a command anew, as ``renew(_:isRecovery:)`` does. Nothing is left to do for a file.
+    static func renew(
+        _ session: Session, _ password: borrowing Password, isRecovery: Bool, in workplace: CommandContext
+    ) async {
+        do {
+            try await ServiceLogin(session, workplace)?.renew(password, isRecovery: isRecovery)
+        } catch {
+            let failure = CommandFailure(error)
+            workplace.output.say("a log-in by password at the service was not set anew: \(failure.message)")
+            for hint in failure.hints { workplace.output.hint(hint) }
         }
     }
 
@@ -78,20 +98,23 @@ struct ServiceLogin: Sendable {
     /// command stays done if this fails.
     ///
     /// - Parameter isRecovery: whether the password is another one, and the keys may be the same.
-    func renew(_ password: borrowing Password, isRecovery: Bool) async {
-        let wasKnown = (try? Self.isKnown(in: workplace)) ?? false
+    private func renew(_ password: borrowing Password, isRecovery: Bool) async throws {
+        var isKnown = try Self.isKnown(in: workplace)
         do throws(TresorError) {
-            guard try await login.account().statement?.hasPassword == true else { return }
-            _ = try await login.register(password, replaces: true)
+            let account = try await login.account()
+            guard account.statement?.hasPassword == true else { return }
+            isKnown = true
+            tellFailures(of: account)
+            guard try await login.register(password, replaces: true).isSet else { return }
             workplace.output.say("the log-in at \(place) is set anew: this password opens your newest keys there")
         } catch {
             // Somebody whom the service does not know has no log-in there.
-            guard wasKnown || ![.noAccess, .waiting, .unsupported].contains(error) else { return }
-            let reason = await failure(of: error).message
-            workplace.output.say("the log-in at \(place) was not set anew: \(reason)")
-            // A log-in that the home knows and that opens the newest keys is left as it is by the second.
-            let isKnown = (try? Self.isKnown(in: workplace)) ?? false
-            workplace.output.hint(isRecovery && isKnown ? "tresor passwd" : "tresor register")
+            guard isKnown || ![.noAccess, .waiting, .unsupported].contains(error) else { return }
+            let (failure, condition) = (await failure(of: error), isKnown ? "" : "if there is one, ")
+            workplace.output.say("\(condition)the log-in at \(place) was not set anew: \(failure.message)")
+            // A log-in that the home knows and that opens the newest keys is left as it is by the last.
+            let next = isRecovery && isKnown ? "tresor passwd" : "tresor register"
+            workplace.output.hint(error == .forked || error == .altered ? failure.hints.first ?? next : next)
         }
     }
 
@@ -106,7 +129,8 @@ struct ServiceLogin: Sendable {
                 hints: handle == nil ? [] : ["tresor recover"])
         case .altered: await alteredFailure(as: handle)
         case .forked: forkedFailure
-        case .busy: await busyFailure(as: handle)
+        case .busy: busyFailure(as: handle)
+        case .failed(.memory) where handle != nil: await memoryFailure
         default: CommandFailure(error)
         }
     }
@@ -149,26 +173,42 @@ struct ServiceLogin: Sendable {
             hints: [wayOut])
     }
 
+    /// The password takes the memory that the service says.
+    private var memoryFailure: CommandFailure {
+        get async {
+            guard let server = try? await client.server(),
+                let cost = try? Argon2id.Cost(memoryKiB: server.memoryKiB, passes: server.passes)
+            else { return CommandFailure(.failed(.memory)) }
+            return MemoryNeed.failure(for: cost, isNew: false)
+        }
+    }
+
+    private var wayOut: String { Self.wayOut(of: workplace.client.home) }
+
     /// The person with the identity may take the service as it is; an empty home has met it in vain.
-    private var wayOut: String {
-        let isEmpty = (try? workplace.client.home.read(.identity)) == nil
+    private static func wayOut(of home: any Home) -> String {
+        let isEmpty = (try? home.read(.identity)) == nil
         return isEmpty ? "tresor … {--home} --home DIR" : "tresor register --replace"
     }
 
     /// Says whether this home sends nothing, or the service takes nothing.
-    private func busyFailure(as handle: Name?) async -> CommandFailure {
-        guard handle != nil else { return CommandFailure(.busy) }
-        let otherWays = "a machine with your identity, a trusted device and the kit need no log-in"
-        let server = try? await client.serverID()
-        guard let until = server.flatMap({ try? login.blockedUntil(at: $0) }) else {
+    private func busyFailure(as handle: Name?) -> CommandFailure {
+        guard handle != nil else {
             return CommandFailure(
                 of: .busy,
-                "the service at \(place) takes no log-in now: there were too many under this name or from this network; "
-                    + "try again in ten minutes; \(otherWays)")
+                "the log-in at \(place) was not set: another home or command set it, or changed the identity, at the same "
+                    + "time, or it was set too often; run the command again")
+        }
+        let otherWays = "a machine with your identity, a trusted device and the kit need no log-in"
+        guard let until = try? login.blockedUntil() else {
+            return CommandFailure(
+                of: .busy,
+                "the service at \(place) takes no log-in now: there were too many under this name or from this network, "
+                    + "or another command works with this home; try again in ten minutes; \(otherWays)")
         }
         return CommandFailure(
             of: .busy,
-            "\(KnownLogins.mostFailures) answers of the service at \(place) did not open with the password: each more would "
+            "\(KnownLogins.mostFailures) tries at \(place) did not open with the password: each more would "
                 + "let the one who answers there test a guess of it, so nothing was sent, and nothing will be until "
                 + "\(Timestamp(seconds: until).dateAndMinute) (UTC); \(otherWays)")
     }

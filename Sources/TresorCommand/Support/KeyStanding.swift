@@ -69,6 +69,6 @@ final class KeyStanding: Sendable {
             message: "the service does not take the keys of this home: you have newer ones in another home, or it does "
                 + "not know these, or does not go by this address, or your account was closed; if you made no newer ones, "
                 + OldKeys.theft,
-            hints: [OldKeys.wayOut] + (isRenewed ? ["tresor card --publish"] : []) + [registration])
+            hints: [OldKeys.wayOut] + (isRenewed ? ["tresor card --publish"] : [OldKeys.login]) + [registration])
     }
 }

@@ -4,6 +4,11 @@
 enum OldKeys {
     /// The command that brings the newest keys to this machine.
     static let wayOut = "tresor recover --home DIR"
+    /// The command that brings them to this home itself, from a service at which its person has a log-in by password.
+    static let login = "tresor login NAME"
+
+    /// The commands that bring the newest keys, beside a service or a file.
+    static func ways(isService: Bool) -> [String] { (isService ? [login] : []) + [wayOut] }
 
     private static let words = "the store has newer keys of yours: this home is an old copy"
     /// The words for a person whose keys somebody else made.

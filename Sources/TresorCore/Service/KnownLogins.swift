@@ -2,14 +2,15 @@
 
 package import TresorCrypto
 
-/// The log-ins by password that a home knows of (SPEC §20.5): the newest statement at each service, and the answers in a
-/// row that the password did not open.
+/// The log-ins by password that a home knows of (SPEC §20.5): the newest statement at each service, and the tries in a row
+/// at each address that the password did not open. Who answers at an address chooses which service it is, and not where it
+/// is: so the tries are those of the address.
 package struct KnownLogins: Hashable, Sendable {
-    /// The log-in at one service.
+    /// The log-in at one service, or the tries at one address.
     package struct Login: Hashable, Sendable {
         /// The newest statement that this home has seen; `nil` for none.
         package var statement: LoginStatement?
-        /// The answers in a row that did not open with the password.
+        /// The tries in a row that did not open with the password.
         package var failures: UInt8 = 0
         /// The time of the last of them, in seconds since 1970; 0 for none.
         package var failed: UInt64 = 0
@@ -22,6 +23,7 @@ package struct KnownLogins: Hashable, Sendable {
     /// The time for which it sends nothing, in seconds: 15 minutes.
     package static let pause: UInt64 = 900
 
+    /// By the id of the service, or the hash of the address.
     private var logins: [Hash256: Login] = [:]
 
     package init() {}
@@ -59,7 +61,7 @@ package struct KnownLogins: Hashable, Sendable {
         return encoder.bytes
     }
 
-    /// Reads the log-in at a service.
+    /// Reads the log-in at a service, or the tries at an address.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; the errors of the home.
     package static func login(at server: Hash256, in home: any Home) throws(TresorError) -> Login {
@@ -85,30 +87,56 @@ package struct KnownLogins: Hashable, Sendable {
         }
     }
 
-    /// Notes that an answer of a service did not open with the password, at a time in seconds since 1970.
-    package static func noteFailure(at server: Hash256, _ time: UInt64, in home: any Home) throws(TresorError) {
-        try change(at: server, in: home) { (login) throws(TresorError) in
+    /// Counts a try before anything is sent, as if it failed: other processes try at the same time, and one may be killed.
+    ///
+    /// - Parameters:
+    ///   - audience: the hash of the address.
+    ///   - time: the time of the try, in seconds since 1970.
+    /// - Returns: the tries before it.
+    /// - Throws: ``TresorError/busy`` while nothing is sent; the errors of the home.
+    package static func beginTry(
+        at audience: Hash256, _ time: UInt64, in home: any Home
+    ) throws(TresorError) -> Login {
+        try change(at: audience, in: home) { (login) throws(TresorError) in
+            guard login.blockedUntil(at: time) == nil else { throw .busy }
+            let before = login
             login.failures = login.failures == .max ? .max : login.failures + 1
             login.failed = time
+            return before
         }
     }
 
-    /// Notes that an answer of a service opened with the password.
-    package static func forgetFailures(at server: Hash256, in home: any Home) throws(TresorError) {
-        guard try login(at: server, in: home).failures > 0 else { return }
-        try change(at: server, in: home) { (login) throws(TresorError) in
+    /// Takes back a try that tested no password, or the right one. Those of other processes stay.
+    package static func takeBack(
+        _ before: Login, at audience: Hash256, in home: any Home
+    ) throws(TresorError) {
+        try change(at: audience, in: home) { (login) throws(TresorError) in
+            guard login.failures > 0 else { return }
+            login.failures -= 1
+            if login.failures == 0 {
+                login.failed = 0
+            } else if login.failures <= before.failures {
+                login.failed = before.failed
+            }
+        }
+    }
+
+    /// Notes that the password opened what an address answered.
+    package static func forgetFailures(at audience: Hash256, in home: any Home) throws(TresorError) {
+        guard try login(at: audience, in: home).failures > 0 else { return }
+        try change(at: audience, in: home) { (login) throws(TresorError) in
             login.failures = 0
             login.failed = 0
         }
     }
 
     /// Forgets the log-in at a service, which is taken as it shows itself next: somebody restored it from a backup. Known
-    /// log-ins that do not decode are forgotten altogether.
-    package static func forget(at server: Hash256, in home: any Home) throws(TresorError) {
+    /// log-ins that do not decode are forgotten altogether, whatever the service.
+    package static func forget(at server: Hash256?, in home: any Home) throws(TresorError) {
         try home.exclusively { () throws(TresorError) in
             guard let bytes = try home.read(.knownLogins) else { return }
             var known = (try? KnownLogins(bytes)) ?? KnownLogins()
-            known.logins[server] = nil
+            if let server { known.logins[server] = nil }
             try home.replace(.knownLogins, with: known.bytes)
         }
     }
@@ -124,9 +152,15 @@ package struct KnownLogins: Hashable, Sendable {
             var known = try read(from: home)
             var login = known.logins[server] ?? Login()
             let value = try change(&login)
-            guard known.logins[server] != login else { return value }
-            known.logins[server] = login
-            try home.replace(.knownLogins, with: known.bytes)
+            let next = login == Login() ? nil : login
+            guard known.logins[server] != next else { return value }
+            known.logins[server] = next
+            // A try that was taken back leaves an empty home empty.
+            if known.logins.isEmpty {
+                try home.delete(.knownLogins)
+            } else {
+                try home.replace(.knownLogins, with: known.bytes)
+            }
             return value
         }
     }

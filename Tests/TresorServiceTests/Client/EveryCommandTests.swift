@@ -198,10 +198,12 @@
                     "\(words): \(text)")
                 #expect(text.contains("you made no newer ones, somebody else has your identity"), "\(words): \(text)")
                 #expect(text.contains("recover --home DIR\n"), "\(words): \(text)")
+                #expect(text.contains("login NAME\n"), "\(words): \(text)")
             }
             let text = try await stage.failure(13, as: "desk", "register", "--no-login")
             #expect(text.contains("or the service does not go by this address\n"), "\(text)")
             #expect(text.contains("recover --home DIR\n") && !text.contains("register --no-login"), "\(text)")
+            #expect(text.contains("login anna\n"), "\(text)")
             try await stage.run(0, as: "anna", "create", "plans")
         }
 

@@ -8,10 +8,10 @@ import TresorCrypto
 
 /// The client's side of log-ins by password, before a service that may show anything.
 @Suite struct LoginTests {
-    private let world = World()
-    private let service: LoginService
-    private let hers = MemoryHome()
-    private let anna: Session
+    let world = World()
+    let service: LoginService
+    let hers = MemoryHome()
+    let anna: Session
     private let audience: Hash256
 
     init() async throws {
@@ -20,24 +20,24 @@ import TresorCrypto
         audience = try anyDigest()
     }
 
-    private func login(_ client: Client, at service: LoginService? = nil) -> Login {
+    func login(_ client: Client, at service: LoginService? = nil) -> Login {
         Login(client, at: service ?? self.service, audience: audience)
     }
 
     /// The log-in of a home without an identity, or of one whose identity is closed.
-    private func login(from home: MemoryHome, at service: LoginService? = nil) -> Login {
+    func login(from home: MemoryHome, at service: LoginService? = nil) -> Login {
         login(world.client(home), at: service)
     }
 
-    private func name(_ text: String = "anna") throws -> Name { try Name(typed: text) }
+    func name(_ text: String = "anna") throws -> Name { try Name(typed: text) }
 
-    @discardableResult private func register(
+    @discardableResult func register(
         _ text: String, replaces: Bool = false, as session: Session? = nil
     ) async throws -> Login.Registered {
         try await login((session ?? anna).client).register(password(text), replaces: replaces)
     }
 
-    private func enter(
+    func enter(
         _ home: MemoryHome, with text: String, at service: LoginService? = nil
     ) async throws -> Session {
         let login = login(from: home, at: service)
@@ -45,7 +45,7 @@ import TresorCrypto
         return try await login.install(opened, password: password(text), cost: .floor)
     }
 
-    private func refusal(_ home: MemoryHome, with text: String, at service: LoginService? = nil) async -> TresorError? {
+    func refusal(_ home: MemoryHome, with text: String, at service: LoginService? = nil) async -> TresorError? {
         await failure { _ = try await login(from: home, at: service).open(name(), password: password(text)) }
     }
 
@@ -65,24 +65,6 @@ import TresorCrypto
         #expect(empty.take() == [.server, .login])
     }
 
-    @Test func registrationIsRepeatedUntilTheLogInOpensTheNewestKeys() async throws {
-        let short = await failure { _ = try await login(anna.client).register(Password("7 chars")) }
-        #expect(short == .usage(.passwordTooShort))
-        #expect(service.take().isEmpty)
-        #expect(try await register("first").before == nil)
-        let again = try await register("first")
-        #expect(!again.isSet && again.before?.statement?.revision == 1)
-        service.hasRecord = false
-        #expect(try await register("first").isSet && service.kept?.statement.revision == 2)
-        // A home that never saw the log-in sets its own password.
-        hers.delete(.knownLogins)
-        #expect(try await register("first").isSet && service.kept?.statement.revision == 3)
-        let kit: RecoveryKit? = nil
-        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: kit)
-        #expect(try await register("new", as: renewed).isSet && service.kept?.statement.generation == 1)
-        #expect(try await !register("new", as: renewed).isSet)
-    }
-
     @Test func aHomeFollowsTheOtherMachine() async throws {
         try await register("first")
         let home = MemoryHome()
@@ -99,6 +81,28 @@ import TresorCrypto
         let session = try await enter(home, with: "third")
         #expect(session.identity.generation == 1 && home.read(.deviceShare) == nil)
         #expect(try session.client.identityFileBlocking().slots.map(\.isPassword) == [true])
+    }
+
+    /// Between the answer of the service and the writing, another command has the home.
+    @Test func whatAppearedInTheHomeMeanwhileIsNotOverwritten() async throws {
+        try await register("first")
+        let kit: RecoveryKit? = nil
+        let entering = login(from: hers)
+        let opened = try await entering.open(name(), password: password("first"))
+        _ = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: kit)
+        let renewed = hers.contents
+        let older = await failure { _ = try await entering.install(opened, password: password("first"), cost: .floor) }
+        #expect(older == .busy && hers.contents == renewed)
+
+        let home = MemoryHome()
+        let arriving = login(from: home)
+        let arrived = try await arriving.open(name(), password: password("first"))
+        _ = try await world.quick("bruno", home: home)
+        let before = home.contents
+        let other = await failure {
+            _ = try await arriving.install(arrived, password: password("first"), cost: .floor)
+        }
+        #expect(other == .busy && home.contents == before)
     }
 
     @Test func aHomeOfSomebodyElseStaysTheirs() async throws {
@@ -128,23 +132,50 @@ import TresorCrypto
         #expect(other.take() == [.server] && home.contents == before)
     }
 
-    /// Whoever has not the key of the service tests one guess with each answer.
+    /// Whoever has not the key of the service tests one guess with each answer, and may be another service each time.
     @Test func A117_afterThreeAnswersThatDoNotOpenNothingIsSent() async throws {
         try await register("first")
         let home = MemoryHome()
-        let impostor = try LoginService(showing: service.shown)
-        impostor.kept = service.kept
-        for _ in 0..<3 { #expect(await refusal(home, with: "first", at: impostor) == .wrongPassword) }
-        #expect(impostor.take() == [.server, .login, .server, .login, .server, .login])
-        #expect(await refusal(home, with: "first", at: impostor) == .busy)
+        for _ in 0..<3 { try await expectTrial(of: home, .wrongPassword, sent: [.server, .login]) }
+        try await expectTrial(of: home, .busy, sent: [.server])
         #expect(await refusal(home, with: "first") == .busy)
-        #expect(impostor.take() == [.server])
         world.clock.advance(by: KnownLogins.pause + 1)
-        #expect(await refusal(home, with: "first", at: impostor) == .wrongPassword)
-        #expect(await refusal(home, with: "first", at: impostor) == .busy)
+        try await expectTrial(of: home, .wrongPassword, sent: [.server, .login])
+        try await expectTrial(of: home, .busy, sent: [.server])
         world.clock.advance(by: KnownLogins.pause + 1)
+        // Another address has a count of its own.
+        let elsewhere = Login(world.client(home), at: try LoginService(), audience: try anyDigest())
+        let other = await failure { _ = try await elsewhere.open(name(), password: password("first")) }
+        #expect(other == .wrongPassword)
         _ = try await enter(home, with: "first")
-        #expect(try KnownLogins.login(at: service.shown.id(), in: home).failures == 0)
+        #expect(try KnownLogins.login(at: audience, in: home).failures == 0)
+    }
+
+    /// Logs in at an impostor with a key of their own.
+    private func expectTrial(
+        of home: MemoryHome, _ error: TresorError, sent: [ServiceOperation]
+    ) async throws {
+        let impostor = try LoginService()
+        impostor.kept = service.kept
+        #expect(await refusal(home, with: "first", at: impostor) == error)
+        #expect(impostor.take() == sent)
+    }
+
+    /// Several processes try at the same time, and are killed before they judge an answer.
+    @Test func A117_aTryCountsBeforeItIsSent() throws {
+        let (home, now) = (MemoryHome(), world.clock.now)
+        let first = try KnownLogins.beginTry(at: audience, now, in: home)
+        for _ in 0..<2 { _ = try KnownLogins.beginTry(at: audience, now, in: home) }
+        #expect(throws: TresorError.busy) { try KnownLogins.beginTry(at: audience, now, in: home) }
+        try KnownLogins.takeBack(first, at: audience, in: home)
+        _ = try KnownLogins.beginTry(at: audience, now, in: home)
+        #expect(throws: TresorError.busy) { try KnownLogins.beginTry(at: audience, now, in: home) }
+        // What tested nothing begins no other pause.
+        let later = now + KnownLogins.pause + 1
+        let late = try KnownLogins.beginTry(at: audience, later, in: home)
+        #expect(throws: TresorError.busy) { try KnownLogins.beginTry(at: audience, later, in: home) }
+        try KnownLogins.takeBack(late, at: audience, in: home)
+        #expect(try KnownLogins.login(at: audience, in: home) == late)
     }
 
     @Test func A122_anOlderLogInIsAFork() async throws {
@@ -218,6 +249,67 @@ import TresorCrypto
             by: identity, server: server ?? service.shown.id(), revision: revision,
             record: LoginStatement.hash(ofRecord: kept.record), copy: LoginStatement.hash(ofCopy: kept.copy),
             time: world.clock.now)
+    }
+
+    /// A later login copy takes the place of what a home was about to tell its store.
+    @Test func newerKeysEndAnInterruptedRenewalHere() async throws {
+        let kit: RecoveryKit? = nil
+        let once = try await anna.renewal.renew(password: password("once"), cost: .floor, kit: kit)
+        let older = hers.contents
+        _ = try await once.renewal.finishInEachTresor()
+        let twice = try await once.renewal.renew(password: password("twice"), cost: .floor, kit: kit)
+        _ = try await twice.renewal.finishInEachTresor()
+        try await register("twice", as: twice)
+        let home = MemoryHome()
+        for (object, bytes) in older { try home.replace(object, with: bytes) }
+        let journal = try #require(home.read(.cleanupJournal))
+        #expect(try CleanupJournal(journal).generations == [1])
+        let session = try await enter(home, with: "twice")
+        #expect(session.identity.generation == 2)
+        let left = try session.client.cleanup.journal()
+        #expect(left.generations.isEmpty)
+    }
+
+    /// Leaves a log-in under the name of anna that opens: with any copy and statement.
+    private func leave(_ file: IdentityFile, of owner: Identity, signedBy author: Identity) async throws {
+        let parameters = try LoginParameters(server: service.shown, handle: name())
+        let registration = try OPAQUERegistration(input: parameters.input(password("first")))
+        let answer = try await service.call(
+            RegisterRequest(chain: anna.identity.chain.bytes, invitation: [], blinded: registration.message))
+        let outcome = try registration.finish(
+            evaluated: answer.evaluated, serverKey: service.shown.key.bytes, names: parameters.names(),
+            parameters: parameters.parameters())
+        let (server, record) = (try service.shown.id(), outcome.record)
+        let copy = try file.loginCopy(
+            of: owner, exportKey: outcome.exportKey, server: server, revision: 1, time: world.clock.now
+        ).bytes
+        let statement = try LoginStatement(
+            by: author, server: server, revision: 1, record: LoginStatement.hash(ofRecord: record),
+            copy: LoginStatement.hash(ofCopy: copy), time: world.clock.now)
+        service.kept = LoginService.Kept(record: record, statement: statement, copy: copy)
+    }
+
+    /// The service has the copies of a person who made another account, and the former keys of one who renewed.
+    @Test func aCopyThatOpensIsOfTheNameAndOfTheNewestKeys() async throws {
+        let bruno = try await world.quick("bruno")
+        let his = try bruno.client.identityFileBlocking()
+        try await leave(his, of: bruno.identity, signedBy: bruno.identity)
+        let home = MemoryHome()
+        #expect(await refusal(home, with: "first") == .altered)
+        let mine = try anna.client.identityFileBlocking()
+        try await leave(mine, of: anna.identity, signedBy: anna.identity)
+        _ = try await enter(MemoryHome(), with: "first")
+        let kit: RecoveryKit? = nil
+        let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: kit)
+        let newer = try renewed.client.identityFileBlocking()
+        // The statement is of former keys, or of later ones than the copy has.
+        try await leave(newer, of: renewed.identity, signedBy: anna.identity)
+        #expect(await refusal(home, with: "first") == .altered)
+        try await leave(mine, of: anna.identity, signedBy: renewed.identity)
+        #expect(await refusal(home, with: "first") == .altered)
+        #expect(home.contents.isEmpty)
+        try await leave(newer, of: renewed.identity, signedBy: renewed.identity)
+        _ = try await enter(home, with: "first")
     }
 
     @Test func whatDoesNotHangTogetherIsRefused() async throws {

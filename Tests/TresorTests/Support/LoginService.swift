@@ -18,6 +18,8 @@ final class LoginService: ServiceCaller {
         var seen: [ServiceOperation] = []
         var kept: Kept?
         var hasRecord = true
+        var keepsRecords = true
+        var keepsStatements = true
         var attempts: [[UInt8]: HeldAnswer] = [:]
         var shows: @Sendable (FinishLoginAnswer) -> FinishLoginAnswer = { $0 }
     }
@@ -56,6 +58,18 @@ final class LoginService: ServiceCaller {
         set { state.withLock { $0.kept = newValue } }
     }
 
+    /// Whether it keeps the records that it accepts.
+    var keepsRecords: Bool {
+        get { state.withLock { $0.keepsRecords } }
+        set { state.withLock { $0.keepsRecords = newValue } }
+    }
+
+    /// Whether it keeps the statements that it accepts.
+    var keepsStatements: Bool {
+        get { state.withLock { $0.keepsStatements } }
+        set { state.withLock { $0.keepsStatements = newValue } }
+    }
+
     /// Whether it has the record, which newer keys drop.
     var hasRecord: Bool {
         get { state.withLock { $0.hasRecord } }
@@ -87,8 +101,10 @@ final class LoginService: ServiceCaller {
                 state: kept == nil ? .asked : .active,
                 evaluated: try secrets.register(blinded.span, identifier: parameters.identifier))
         case let request as FinishRequest:
-            kept = Kept(record: request.record, statement: request.statement, copy: request.copy)
-            hasRecord = true
+            if keepsStatements {
+                kept = Kept(record: request.record, statement: request.statement, copy: request.copy)
+            }
+            hasRecord = keepsRecords
             return FinishAnswer(state: .active)
         case is AccountRequest:
             return AccountAnswer(

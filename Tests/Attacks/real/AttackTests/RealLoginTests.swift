@@ -44,13 +44,16 @@ extension RealAttackTests {
         }
 
         @Test func A117_withoutThePauseEachAnswerTestsAGuess() async throws {
-            let (impostor, home) = (try LoginService(), MemoryHome())
+            let home = MemoryHome()
+            // The impostor is another service each time.
             for _ in 0..<3 {
+                let impostor = try LoginService()
                 let isAsked = try await isAsked(impostor, from: home)
                 #expect(isAsked)
             }
+            let last = try LoginService()
             await RealAttackTests.expectReal(.busy, without: .loginPause) {
-                try await isAsked(impostor, from: home)
+                try await isAsked(last, from: home)
             }
         }
 
