@@ -46,7 +46,7 @@ struct PasswdCommand: SurfaceCommand {
         // The service comes first: a command that is killed behind it is run again with the old password.
         Interrupts.begin()
         defer { Interrupts.end() }
-        let login = isLoginKnown ? try ServiceLogin(session, workplace) : nil
+        let login = isLoginKnown ? try await ServiceLogin(session, workplace)?.ifKnown() : nil
         let isSetThere = try await login?.change(to: password, of: handle) ?? false
         do {
             if revokeDevices {

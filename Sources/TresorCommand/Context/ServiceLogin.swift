@@ -29,15 +29,35 @@ struct ServiceLogin: Sendable {
         login = Login(session?.client ?? workplace.client, at: client, audience: audience)
     }
 
-    /// Whether a home knows of a log-in by a password of its person at the service in use.
+    /// Whether a home knows of a log-in by a password of its person at the service in use. At an address that it has not met
+    /// it may be any: the service may have moved there.
     static func isKnown(in workplace: CommandContext) throws -> Bool {
         guard let service = try workplace.invocation.places.service() else { return false }
         try checkHome(of: workplace)
-        let home = workplace.client.home
-        guard let server = try KnownServices.server(at: service.address.audience.hash(), in: home),
-            let statement = try KnownLogins.login(at: server, in: home).statement
-        else { return false }
-        return try statement.hasPassword && statement.user == workplace.identityFile().chain.user
+        let servers = try servers(in: workplace)
+        guard let server = try KnownServices.server(at: service.address.audience.hash(), in: workplace.client.home)
+        else {
+            return !servers.isEmpty
+        }
+        return servers.contains(server)
+    }
+
+    /// The services at which the home knows of such a log-in.
+    private static func servers(in workplace: CommandContext) throws -> Set<Hash256> {
+        guard let file = try? workplace.identityFile() else { return [] }
+        return try KnownLogins.servers(of: file.chain.user, in: workplace.client.home)
+    }
+
+    /// Asks the service which one it is.
+    ///
+    /// - Returns: `nil` if the home knows of no log-in there.
+    func ifKnown() async throws -> ServiceLogin? {
+        do throws(TresorError) {
+            let server = try await client.server().id()
+            return try Self.servers(in: workplace).contains(server) ? self : nil
+        } catch {
+            throw await failure(of: error)
+        }
     }
 
     /// Names what the home knows of services and log-ins, if it does not read: the service is not to blame.

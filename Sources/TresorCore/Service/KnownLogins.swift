@@ -68,6 +68,15 @@ package struct KnownLogins: Hashable, Sendable {
         try read(from: home).logins[server] ?? Login()
     }
 
+    /// The ids of the services at which a home knows of a log-in by a password of a person.
+    ///
+    /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; the errors of the home.
+    package static func servers(of user: UserID, in home: any Home) throws(TresorError) -> Set<Hash256> {
+        Set(
+            try read(from: home).logins.values.compactMap(\.statement).filter { $0.hasPassword && $0.user == user }.map(
+                \.server))
+    }
+
     /// Notes a statement that the service showed, after it was proved.
     ///
     /// A service that shows an older one, or another of the same revision, wants a former password to count.

@@ -2,6 +2,7 @@
 
 #if Server && !canImport(Darwin)
     import Foundation
+    import Glibc
     import Synchronization
     import TestSupport
     import Testing
@@ -119,8 +120,19 @@
             if !flood.isBeforeAnswer { sendFlood() }
         }
 
+        /// Waits until the system of the other side has all bytes, so that a look finds them.
+        private func waitUntilTaken() {
+            var info = tcp_info()
+            repeat {
+                sched_yield()
+                var size = socklen_t(MemoryLayout<tcp_info>.size)
+                guard getsockopt(plain.descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else { return }
+            } while info.tcpi_unacked > 0
+        }
+
         private func sendFlood() {
             plain.send((0..<flood.count).flatMap { _ in side.newKeys(asking: flood.isAsking) })
+            waitUntilTaken()
             flood.note()
         }
     }
