@@ -52,12 +52,9 @@ struct ServiceLogin: Sendable {
     ///
     /// - Returns: `nil` if the home knows of no log-in there.
     func ifKnown() async throws -> ServiceLogin? {
-        do throws(TresorError) {
-            let server = try await client.server().id()
-            return try Self.servers(in: workplace).contains(server) ? self : nil
-        } catch {
-            throw await failure(of: error)
-        }
+        let server: Hash256
+        do throws(TresorError) { server = try await client.server().id() } catch { throw await failure(of: error) }
+        return try Self.servers(in: workplace).contains(server) ? self : nil
     }
 
     /// Names what the home knows of services and log-ins, if it does not read: the service is not to blame.
