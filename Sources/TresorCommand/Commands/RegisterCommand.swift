@@ -238,9 +238,10 @@ struct RegisterCommand: SurfaceCommand {
             return output.hint("tresor passwd")
         }
         if !registered.isSet { output.say("the log-in by password is as before") }
-        // Also where it was set while its person waited.
+        // It may have been set while its person waited, or by another machine with another password.
+        let password = registered.isSet ? "this password" : "the password that was set last"
         output.say(
-            "another machine gets your identity with this password: tresor login \(handle) --store "
+            "another machine gets your identity with \(password): tresor login \(handle) --store "
                 + "\(try service.workplace.invocation.places.store())")
     }
 

@@ -29,15 +29,17 @@ struct ServiceLogin: Sendable {
         login = Login(session?.client ?? workplace.client, at: client, audience: audience)
     }
 
-    /// Whether a home knows of a log-in by a password of its person at the service in use. At an address that it has not met
-    /// it may be any: the service may have moved there.
-    static func isKnown(in workplace: CommandContext) throws -> Bool {
+    /// Whether a home knows of a log-in by a password of its person at the service in use.
+    ///
+    /// - Parameter orElsewhere: whether any log-in counts at an address that the home has not met: the service may have moved
+    ///   there.
+    static func isKnown(in workplace: CommandContext, orElsewhere: Bool = false) throws -> Bool {
         guard let service = try workplace.invocation.places.service() else { return false }
         try checkHome(of: workplace)
         let servers = try servers(in: workplace)
         guard let server = try KnownServices.server(at: service.address.audience.hash(), in: workplace.client.home)
         else {
-            return !servers.isEmpty
+            return orElsewhere && !servers.isEmpty
         }
         return servers.contains(server)
     }
@@ -184,9 +186,9 @@ struct ServiceLogin: Sendable {
     private var forkedFailure: CommandFailure {
         CommandFailure(
             of: .forked,
-            "the service at \(place) shows an older log-in of yours than this home knows: it was restored from a backup, "
-                + "your newest keys are not there yet, or it wants a former password to count; ask its operator; if it was "
-                + "restored, each home that says this takes it as it is",
+            "the service at \(place) shows an older log-in of yours than this home knows, or none: it was restored from a "
+                + "backup, it ended your registration, your newest keys are not there yet, or it wants a former password to "
+                + "count; ask its operator; if it was restored, each home that says this takes it as it is",
             hints: [wayOut])
     }
 

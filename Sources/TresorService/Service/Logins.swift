@@ -23,6 +23,10 @@
             let buckets = try LoginLimits(secret: secret).buckets(of: request.handle, from: source)
             let now = context.now
             let time = LoginLimits.milliseconds(now)
+            // Bytes that are no elements take nothing from what all strangers share.
+            let message = request.message
+            try Ristretto255.check(message.span.extracting(first: OPAQUE.keyByteCount))
+            try Ristretto255.check(message.span.extracting(last: OPAQUE.keyByteCount))
             // A try beyond the limits costs no computation, and one beyond that of the process no transaction.
             if let seconds = context.limits.look(.logins, .logins) { return .tooOften(seconds) }
             let found = try await context.engine.read { (transaction) throws(TresorError) in

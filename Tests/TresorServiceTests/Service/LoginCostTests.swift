@@ -45,6 +45,9 @@
             for _ in 0..<5 { #expect(try await wait() == nil) }
             for _ in 0..<5 { #expect(try await wait() == 601) }
             context.limits.charge(194, .logins, .logins)
+            // Nor does who sends bytes that are no elements.
+            let junk = try LoginRequest(handle: Name(typed: "nobody"), message: [UInt8](repeating: 0, count: 96))
+            await #expect(throws: TresorError.altered) { try await logins.begin(junk, from: [192, 0, 2, 9]) }
             #expect(try await wait([192, 0, 2, 2]) == nil)
             let before = engine.count
             #expect(try await wait([192, 0, 2, 3]) == 1)

@@ -253,11 +253,10 @@ import TresorCrypto
 
     /// A later login copy takes the place of what a home was about to tell its store.
     @Test func newerKeysEndAnInterruptedRenewalHere() async throws {
-        let kit: RecoveryKit? = nil
-        let once = try await anna.renewal.renew(password: password("once"), cost: .floor, kit: kit)
+        let once = try await anna.renewal.renew(password: password("once"), cost: .floor, kit: nil)
         let older = hers.contents
         _ = try await once.renewal.finishInEachTresor()
-        let twice = try await once.renewal.renew(password: password("twice"), cost: .floor, kit: kit)
+        let twice = try await once.renewal.renew(password: password("twice"), cost: .floor, kit: nil)
         _ = try await twice.renewal.finishInEachTresor()
         try await register("twice", as: twice)
         let home = MemoryHome()
