@@ -6,6 +6,7 @@
     venv/bin/python verify.py                      every vector
     venv/bin/python verify.py --live PATH          instead: exchange objects with the command `tresor` at PATH
     venv/bin/python verify.py --live-server PATH   instead: start the program `tresor-server` at PATH, and ask it
+    venv/bin/python verify.py --peers PYTHON       instead: speak OPAQUE with the packages that the program PYTHON has
 
 This is the door. verify/sections has a file for each part of SPEC, verify/operations what the vectors ask of it.
 """
@@ -22,6 +23,7 @@ from verify.run import print_tables, run_nightly, run_vectors
 from verify.mutate import run_mutations
 from verify.live_command import live
 from verify.live_server import live_server
+from verify.live_peers import live_peers
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -35,6 +37,7 @@ def main():
     parser.add_argument("--mutate", action="store_true", help="change bytes of every object, and count what is noticed")
     parser.add_argument("--live", metavar="PATH", help="exchange objects with the command tresor at PATH, instead of running vectors")
     parser.add_argument("--live-server", metavar="PATH", help="start the program tresor-server at PATH and ask it, instead of running vectors")
+    parser.add_argument("--peers", metavar="PYTHON", help="speak OPAQUE with the packages of requirements-peers.txt, which PYTHON has, instead of running vectors")
     parser.add_argument("--verbose", action="store_true", help="tell where an unexpected failure happened")
     parser.add_argument("--tables", type=pathlib.Path, metavar="FILE", help="print the tables of the items in FILE, instead of running vectors")
     options = parser.parse_args()
@@ -58,6 +61,8 @@ def main():
         totals = live(options.live)
     elif options.live_server:
         totals = live_server(options.live_server)
+    elif options.peers:
+        totals = live_peers(options.peers)
     else:
         totals = run_vectors(options.vectors, options.ignore_sums, options.verbose, options.only)
     print("%d passed, %d failed" % (totals.passed, totals.failed))

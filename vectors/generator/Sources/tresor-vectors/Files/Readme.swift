@@ -39,6 +39,8 @@ enum Readme {
             * `--live PATH`: makes a home, a log and files that the program `tresor` at PATH must open, opens those of that
               program, and reads the records that it compacted,
             * `--live-server PATH`: starts the program `tresor-server` at PATH with open registration, and speaks to it,
+            * `--peers PYTHON`: speaks OPAQUE with the packages of `requirements-peers.txt`, which the program PYTHON has, as
+              client and as server (`scripts/opaque-peers`),
             * `--nightly`, as `tresor-selftest --nightly`: runs `nightly.json`, the cases of `accumulated.json` a million
               times each (made by the generator with `-c release -Xswiftc -enable-testing` and `--write-nightly vectors`; not in
               the index),
