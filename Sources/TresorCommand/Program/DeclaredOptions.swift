@@ -88,6 +88,7 @@ enum DeclaredOptions {
         "keygen": "--kit= --no-kit --argon2id= --force --new-password-file= --new-password-fd=",
         "list": "--hide= --unhide= --all",
         "log": "--tresor= --head",
+        "logout": "--erase --force --yes",
         "members": "--tresor= --at=",
         "passwd": "--revoke-devices --argon2id= --new-password-file= --new-password-fd=",
         "put": "--tresor= --as= --type= --if= --delete --later --allow-empty",
