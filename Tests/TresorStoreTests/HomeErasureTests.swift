@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import TresorCore
+import TresorCrypto
+
+@testable import TresorStore
+
+/// The erasure of a home (SPEC §8.9).
+@Suite struct HomeErasureTests {
+    let scratch: Scratch
+    let home: DirectoryHome
+
+    init() throws {
+        scratch = try Scratch()
+        home = DirectoryHome(data: scratch["data"], state: scratch["state"])
+        for object in DirectoryHomeTests.objects { try home.replace(object, with: [1]) }
+    }
+
+    private func isThere(_ object: HomeObject) -> Bool {
+        FileManager.default.fileExists(atPath: home.path(of: object))
+    }
+
+    @Test func everyObjectGoes() throws {
+        #expect(try home.outboxes() == [tresor(1): [1]])
+        #expect(try !home.isEmpty())
+        try home.erase([1], [tresor(1): [1]])
+        for object in DirectoryHomeTests.objects { #expect(!isThere(object), "\(object.name)") }
+        #expect(try home.isEmpty())
+        #expect(!FileManager.default.fileExists(atPath: scratch["state"]))
+        try home.erase(nil, [:])
+        // The home may be used again.
+        try home.replace(.identity, with: [2])
+        #expect(try home.read(.identity) == [2])
+    }
+
+    @Test func nothingGoesThatWasNotJudged() throws {
+        #expect(throws: TresorError.busy) { try home.erase([2], [tresor(1): [1]]) }
+        #expect(throws: TresorError.busy) { try home.erase(nil, [tresor(1): [1]]) }
+        #expect(throws: TresorError.busy) { try home.erase([1], [:]) }
+        #expect(throws: TresorError.busy) { try home.erase([1], [tresor(1): [2]]) }
+        for object in DirectoryHomeTests.objects { #expect(isThere(object), "\(object.name)") }
+    }
+
+    /// A home that still has its identity judges by its pins and heads; one without it has nothing that was not sent.
+    @Test func anErasureThatStopsMisleadsNobody() throws {
+        let files = FileManager.default
+        let (marks, pins) = (home.path(of: .marks), home.path(of: .pins))
+        for path in [marks, pins] {
+            try files.removeItem(atPath: path)
+            try files.createDirectory(atPath: path, withIntermediateDirectories: false)
+        }
+        #expect(throws: TresorError.self) { try home.erase([1], [tresor(1): [1]]) }
+        #expect(isThere(.identity) && isThere(.heads) && isThere(.knownLogins) && isThere(.knownServices))
+        #expect(isThere(.evidence(digest(3))) && !isThere(.outbox(tresor(1))))
+        try files.removeItem(atPath: marks)
+        #expect(throws: TresorError.self) { try home.erase([1], [:]) }
+        #expect(!isThere(.identity) && !isThere(.deviceShare) && !isThere(.cleanupJournal) && isThere(.heads))
+        try files.removeItem(atPath: pins)
+        #expect(try !home.isEmpty())
+        try home.erase(nil, [:])
+        #expect(try home.isEmpty())
+    }
+}
