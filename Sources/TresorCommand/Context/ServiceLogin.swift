@@ -50,10 +50,11 @@ struct ServiceLogin: Sendable {
         return try KnownLogins.servers(of: file.chain.user, in: workplace.client.home)
     }
 
-    /// Asks the service which one it is.
+    /// Asks a service at an address that the home has not met which one it is.
     ///
     /// - Returns: `nil` if the home knows of no log-in there.
     func ifKnown() async throws -> ServiceLogin? {
+        guard try KnownServices.server(at: audience, in: workplace.client.home) == nil else { return self }
         let server: Hash256
         do throws(TresorError) { server = try await client.server().id() } catch { throw await failure(of: error) }
         return try Self.servers(in: workplace).contains(server) ? self : nil
