@@ -86,9 +86,8 @@ struct HomeErasure {
         let place = DisplayText.quoted(try workplace.invocation.places.store())
         let login = try ServiceLogin(session, workplace)
         if let login, try await opens(login, session) { return "your name and password open it at \(place)" }
-        let file = try workplace.identityFile()
-        if let locator = file.kitLocator, let bytes = try await workplace.client.store.kitCopy(locator: locator),
-            let copy = try? IdentityFile(bytes), copy.isKitCopy, copy.kitLocator == locator, copy.chain == file.chain
+        if let (locator, copy) = try session.unlocking.kitCopyBlocking(),
+            try await workplace.client.store.kitCopy(locator: locator) == copy.bytes
         {
             return "the words of its kit open it with the store at \(place)"
         }
