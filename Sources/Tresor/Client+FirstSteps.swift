@@ -53,8 +53,10 @@ extension Client {
     /// nor the identity. Takes some seconds.
     ///
     /// A home without an identity gets a new one. Call it again where it failed, and where it was interrupted: the password
-    /// then opens the identity that is there, and what is missing is done. A log-in that this home knows stays as it is. A
-    /// home whose handle somebody else has at the service keeps its identity: another handle needs another home.
+    /// then opens the identity that is there, and what is missing is done. Call it again too after
+    /// ``SlotChanges/changePassword(to:cost:)``, which changes this home alone: each call gives the log-in this password, and
+    /// the former one logs in no more. A home whose handle somebody else has at the service keeps its identity: another
+    /// handle needs another home.
     ///
     /// - Parameters:
     ///   - handle: the name of the person, 1 to 256 bytes, by which others find them.
@@ -86,7 +88,7 @@ extension Client {
         } else {
             session = try await makeIdentity(handle: handle, password: password, cost: cost)
         }
-        switch try await session.client.login.register(password, invitation: code).state {
+        switch try await session.client.login.register(password, invitation: code, replaces: true).state {
         case .active: break
         case .closed: throw .noAccess
         default: throw .waiting

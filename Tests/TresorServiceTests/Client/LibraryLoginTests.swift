@@ -70,6 +70,23 @@
                 } == .unverified)
         }
 
+        /// A password that was changed in the home reaches the log-in by another registration, and the former one is over.
+        @Test func aRegistrationGivesTheLogInThePasswordOfTheHome() async throws {
+            let cost = try #require(Self.cheap)
+            let bench = try await Bench(withLogins: true)
+            let client = ServiceStage(bench).client(of: MemoryHome())
+            let anna = try await client.register("anna", password: Password("correct horse battery"), cost: cost)
+            try await anna.unlocking.changePassword(to: Password("another horse battery"), cost: cost)
+            _ = try await client.register("anna", password: Password("another horse battery"), cost: cost)
+            let elsewhere = ServiceStage(bench).client(of: MemoryHome())
+            #expect(
+                await errorOf {
+                    _ = try await elsewhere.logIn("anna", password: Password("correct horse battery"), cost: cost)
+                } == .wrongPassword)
+            let there = try await elsewhere.logIn("anna", password: Password("another horse battery"), cost: cost)
+            #expect(there.identity.chain == anna.identity.chain)
+        }
+
         /// Who waits for the operator keeps the identity, and is registered by the same call later.
         @Test func whoIsNotAdmittedWaits() async throws {
             let cost = try #require(Self.cheap)
