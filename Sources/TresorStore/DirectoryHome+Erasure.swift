@@ -12,11 +12,27 @@ extension DirectoryHome {
     /// Reads the sealed outboxes of all tresors, whether or not the home knows these.
     package func outboxes() throws(TresorError) -> [TresorID: [UInt8]] {
         var outboxes: [TresorID: [UInt8]] = [:]
-        for name in try names(in: .records) {
-            guard let tresor = Self.tresor(ofOutbox: name) else { continue }
-            outboxes[tresor] = try read(.outbox(tresor))
+        for object in try objects(in: .records) {
+            guard case .outbox(let tresor) = object.kind else { continue }
+            outboxes[tresor] = try read(object)
         }
         return outboxes
+    }
+
+    /// Whether somebody has used this as a home: one that was used has a lock.
+    package func hasLock() -> Bool {
+        var status = stat()
+        return lstat("\(data)/lock", &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// The path of a folder of the home that is a symbolic link: what is behind it is not the home's. `nil` without one.
+    package func linkedFolder() -> String? {
+        for directory in Self.folders {
+            var status = stat()
+            let path = "\(data)/\(directory)"
+            if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK { return path }
+        }
+        return nil
     }
 
     /// Whether the home has any object.
@@ -25,19 +41,21 @@ extension DirectoryHome {
         for object in Self.before + [.identity] + Self.behind where lstat(path(of: object), &status) == 0 {
             return false
         }
-        for directory in [Directory.records, .logs, .evidence] where try !names(in: directory).isEmpty { return false }
+        for directory in Self.folders where try !objects(in: directory).isEmpty { return false }
         return true
     }
 
     /// Deletes all objects of the home, in an order in which a home that is left between two steps misleads nobody
-    /// (SPEC §8.9). May be repeated, and then goes on. The two empty files of the locks stay.
+    /// (SPEC §8.9). May be repeated, and then goes on. The two empty files of the locks stay, and what is no object.
     ///
     /// - Parameters:
     ///   - identity: the identity file that was judged; `nil` if there was none.
     ///   - outboxes: the outboxes that were judged.
-    /// - Throws: ``TresorError/busy`` if these have changed since; then nothing is deleted.
+    /// - Throws: ``TresorError/busy`` if these have changed since, and ``TresorError/failed(_:)`` with `permissions` for a
+    ///   folder that is a symbolic link; then nothing is deleted.
     package func erase(_ identity: [UInt8]?, _ outboxes: [TresorID: [UInt8]]) throws(TresorError) {
         try exclusively { () throws(TresorError) in
+            guard linkedFolder() == nil else { throw .failed(.permissions) }
             guard try read(.identity) == identity, try self.outboxes() == outboxes else { throw .busy }
             try empty(.records)
             try empty(.logs)
@@ -49,16 +67,18 @@ extension DirectoryHome {
         }
     }
 
+    private static let folders: [Directory] = [.records, .logs, .evidence]
     /// The objects that go before the identity.
     private static let before: [HomeObject] = [.names, .marks, .wraps, .deviceShare, .cleanupJournal]
     /// The objects by which a home judges a store and people: they go behind the identity, for whom they judge.
     private static let behind: [HomeObject] = [.pins, .heads, .notedStores, .knownServices, .knownLogins]
 
-    /// Deletes the files of a directory, durably: the outboxes first, then the indexes, then the last pieces before the
+    /// Deletes the objects of a directory, durably: the outboxes first, then the indexes, then the last pieces before the
     /// ones before them. Leaves what is no file.
     private func empty(_ directory: Directory) throws(TresorError) {
         guard let opened = try open(directory, creating: false) else { return }
-        for name in try names(in: directory).sorted(by: Self.goesBefore) where unlinkat(opened.number, name, 0) != 0 {
+        for object in try objects(in: directory).sorted(by: Self.goesBefore)
+        where unlinkat(opened.number, place(of: object).name, 0) != 0 {
             let error = SystemError.current
             guard [ENOENT, EISDIR, EPERM].contains(error.number) else { throw .failed(error.fault) }
         }
@@ -66,29 +86,21 @@ extension DirectoryHome {
         rmdir("\(data)/\(directory)")
     }
 
-    private static func goesBefore(_ left: String, _ right: String) -> Bool {
-        func rank(_ name: String) -> (Int, Int) {
-            (tresor(ofOutbox: name) != nil ? 0 : name.hasSuffix(".index") ? 1 : 2, -name.utf8.count)
+    private static func goesBefore(_ left: HomeObject, _ right: HomeObject) -> Bool {
+        func rank(_ object: HomeObject) -> (Int, Int) {
+            switch object.kind {
+            case .outbox: (0, 0)
+            case .recordIndex: (1, 0)
+            default: (2, -object.name.utf8.count)
+            }
         }
-        return rank(left) == rank(right) ? left > right : rank(left) < rank(right)
+        return rank(left) == rank(right) ? left.name > right.name : rank(left) < rank(right)
     }
 
-    private func names(in directory: Directory) throws(TresorError) -> [String] {
+    /// The objects of a directory. A file with another name is somebody else's.
+    private func objects(in directory: Directory) throws(TresorError) -> [HomeObject] {
         guard let opened = try open(directory, creating: false) else { return [] }
         let names = try SystemError.asFailed { () throws(SystemError) in try opened.names() }
-        return names.filter { $0 != "." && $0 != ".." }
-    }
-
-    /// The tresor whose outbox a file of the records is; `nil` for any other file.
-    private static func tresor(ofOutbox name: String) -> TresorID? {
-        let suffix = ".unsent"
-        guard name.utf8.count == 64 + suffix.utf8.count, name.hasSuffix(suffix) else { return nil }
-        let digits = Array(name.utf8.prefix(64))
-        let bytes = stride(from: 0, to: 64, by: 2).compactMap { index in
-            UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16)
-        }
-        guard let hash = Hash256(bytes) else { return nil }
-        let tresor = TresorID(hash)
-        return HomeObject.outbox(tresor).name == "records/\(name)" ? tresor : nil
+        return names.compactMap { HomeObject(named: "\(directory)/\($0)") }
     }
 }

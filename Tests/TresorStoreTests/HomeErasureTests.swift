@@ -43,6 +43,46 @@ import TresorCrypto
         for object in DirectoryHomeTests.objects { #expect(isThere(object), "\(object.name)") }
     }
 
+    @Test func anObjectIsFoundByItsName() {
+        for object in DirectoryHomeTests.objects where object.name.contains("/") {
+            #expect(HomeObject(named: object.name) == object)
+            for name in [object.name + "x", "x" + object.name, object.name + ".0.0.0", object.name.uppercased()] {
+                #expect(HomeObject(named: name) == nil, "\(name)")
+            }
+        }
+        let hash = HomeObject.evidence(digest(3)).name.split(separator: "/")[1]
+        for rest in ["note.txt", "\(hash)", "\(hash).00", "\(hash).+1", "\(hash).0.0", ""] {
+            #expect(HomeObject(named: "logs/\(rest)") == nil, "\(rest)")
+        }
+    }
+
+    /// Somebody's own files may lie in a folder of the home: they stay.
+    @Test func whatIsNoObjectStays() throws {
+        let files = FileManager.default
+        let others = ["data/records/note.txt", "data/logs/\(String(repeating: "a", count: 64))", "data/evidence/A.pdf"]
+        for name in others { try write([1], to: scratch[name]) }
+        try home.erase([1], [tresor(1): [1]])
+        #expect(try home.isEmpty())
+        for name in others { #expect(files.fileExists(atPath: scratch[name]), "\(name)") }
+        for object in DirectoryHomeTests.objects { #expect(!isThere(object), "\(object.name)") }
+    }
+
+    @Test(arguments: ["records", "logs", "evidence"]) func nothingGoesBehindALink(_ folder: String) throws {
+        let files = FileManager.default
+        #expect(home.linkedFolder() == nil)
+        try files.moveItem(atPath: scratch["data/\(folder)"], toPath: scratch["elsewhere"])
+        try files.createSymbolicLink(atPath: scratch["data/\(folder)"], withDestinationPath: scratch["elsewhere"])
+        #expect(home.linkedFolder() == scratch["data/\(folder)"])
+        #expect(throws: TresorError.failed(.permissions)) { try home.erase([1], [tresor(1): [1]]) }
+        for object in DirectoryHomeTests.objects { #expect(isThere(object), "\(object.name)") }
+    }
+
+    @Test func aFolderThatWasNeverAHomeHasNoLock() throws {
+        #expect(!home.hasLock())
+        try home.exclusively { () throws(TresorError) in }
+        #expect(home.hasLock())
+    }
+
     /// A home that still has its identity judges by its pins and heads; one without it has nothing that was not sent.
     @Test func anErasureThatStopsMisleadsNobody() throws {
         let files = FileManager.default

@@ -22,12 +22,17 @@ struct HomeErasure {
     /// Judges whether a home may be erased.
     ///
     /// - Parameter isForced: whether changes that were never sent may be lost.
-    /// - Throws: 64 for unsent changes, for an identity that nothing opens elsewhere, and for new keys that this home alone
-    ///   makes known; the errors of ``CommandContext/open(_:creating:identifying:)``.
+    /// - Throws: 64 for unsent changes, for an identity that nothing opens elsewhere, for new keys that this home alone
+    ///   makes known, for a folder that is a symbolic link, and for what was never a home; the errors of ``CommandContext/open(_:creating:identifying:)``.
     static func plan(_ options: GlobalOptions, losing isForced: Bool) async throws -> HomeErasure {
         let local = try CommandContext.local(options)
         let places = local.invocation.places
         let home = DirectoryHome(data: places.data, state: places.state)
+        if let link = home.linkedFolder() {
+            throw CommandFailure.usage(
+                "\(DisplayText.quoted(link)) is a symbolic link, and what is behind it is not deleted: put the folder itself "
+                    + "there, or delete the link")
+        }
         guard try local.client.home.read(.identity) != nil else { return try rest(of: home, isForced, local) }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "erase this home")
@@ -48,6 +53,11 @@ struct HomeErasure {
     private static func rest(
         of home: DirectoryHome, _ isForced: Bool, _ local: CommandContext
     ) throws -> HomeErasure {
+        guard home.hasLock() else {
+            throw CommandFailure.usage(
+                "\(DisplayText.quoted(local.invocation.places.data)) is no home that was ever used, so nothing is deleted",
+                hints: ["tresor … {--home} --home DIR"])
+        }
         let outboxes = try home.outboxes()
         let unsent = outboxes.isEmpty ? nil : "unsent changes of an identity that was moved away"
         try refuse(unsent, isForced, hints: [])
