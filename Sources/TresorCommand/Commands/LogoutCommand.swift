@@ -17,8 +17,8 @@ struct LogoutCommand: SurfaceCommand {
                 sessions, on every machine; commands that run elsewhere begin new ones by themselves.
                 --erase also deletes this home: the identity, the people you verified, pinned heads, logs, records and \
                 unsent changes. A store file, and identities that keygen --force moved aside, stay. It is refused while \
-                changes are unsent, and where neither a log-in by password nor the copy of a kit opens the identity \
-                elsewhere. If it was interrupted, run it again.
+                changes are unsent, and where neither the copy of a kit nor a log-in by password, which is tried, opens \
+                the identity elsewhere. If it was interrupted, run it again.
                 """,
             classes: [.identity], further: [.busy, .forked, .store(.other)],
             examples: ["tresor logout", "tresor logout --erase"])

@@ -17,13 +17,14 @@ struct HomeErasure {
     /// The changes that were never sent, in words; `nil` for none.
     private let unsent: String?
     /// What opens the identity elsewhere, in words; `nil` for a home without one.
-    private let elsewhere: String?
+    private var elsewhere: String?
 
     /// Judges whether a home may be erased.
     ///
     /// - Parameter isForced: whether changes that were never sent may be lost.
     /// - Throws: 64 for unsent changes, for an identity that nothing opens elsewhere, for new keys that this home alone
-    ///   makes known, for a folder that is a symbolic link, and for what was never a home; the errors of ``CommandContext/open(_:creating:identifying:)``.
+    ///   makes known, for a folder that is a symbolic link, and for what was never a home; the errors of
+    ///   ``CommandContext/open(_:creating:identifying:)``.
     static func plan(_ options: GlobalOptions, losing isForced: Bool) async throws -> HomeErasure {
         let local = try CommandContext.local(options)
         let places = local.invocation.places
@@ -34,9 +35,27 @@ struct HomeErasure {
                     + "there, or delete the link")
         }
         guard try local.client.home.read(.identity) != nil else { return try rest(of: home, isForced, local) }
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "erase this home")
-        let (identity, outboxes) = (try local.client.home.read(.identity), try home.outboxes())
+        // A log-in counts only if the password opens it now, so it is asked for even on a trusted device.
+        let isLoginAlone = try places.service() != nil && local.identityFile().kitLocator == nil
+        let workplace = try await CommandContext.open(options, identifying: !isLoginAlone)
+        if !isLoginAlone {
+            let session = try await workplace.unlock(to: "erase this home")
+            var erasure = try await judge(session, workplace, home, isForced)
+            erasure.elsewhere = try await kit(session, workplace)
+            if erasure.elsewhere != nil { return erasure }
+            guard workplace.service != nil else { throw nowhere(isService: false) }
+        }
+        let unlocked = try await UnlockedIdentity.open(workplace, to: "erase this home")
+        var erasure = try await judge(unlocked.session, workplace, home, isForced)
+        erasure.elsewhere = try await login(unlocked.session, unlocked.password, workplace)
+        return erasure
+    }
+
+    /// Judges what the home has of its identity; not what others have of it.
+    private static func judge(
+        _ session: Session, _ workplace: CommandContext, _ home: DirectoryHome, _ isForced: Bool
+    ) async throws -> HomeErasure {
+        let (identity, outboxes) = (try workplace.client.home.read(.identity), try home.outboxes())
         let unsent = await words(for: outboxes.keys.sorted(), session, workplace)
         try refuse(unsent, isForced, hints: ["tresor sync"])
         guard try !session.renewal.isUnfinishedBlocking() else {
@@ -46,7 +65,7 @@ struct HomeErasure {
         }
         return HomeErasure(
             workplace: workplace, service: AskedService(session, workplace), home: home, identity: identity,
-            outboxes: outboxes, unsent: unsent, elsewhere: try await elsewhere(session, workplace))
+            outboxes: outboxes, unsent: unsent, elsewhere: nil)
     }
 
     /// The erasure of a home without an identity: an earlier one was interrupted, or the identity was moved away.
@@ -89,27 +108,47 @@ struct HomeErasure {
         return words.isEmpty ? nil : "unsent changes: \(words.joined(separator: ", "))"
     }
 
-    /// What opens the identity without this home, in words.
+    /// The copy of the kit that opens the identity without this home, in words; `nil` if the store has not this very copy.
+    private static func kit(_ session: Session, _ workplace: CommandContext) async throws -> String? {
+        guard let (locator, copy) = try session.unlocking.kitCopyBlocking(),
+            try await session.client.store.kitCopy(locator: locator) == copy.bytes
+        else { return nil }
+        return "the words of its kit open it with the store at "
+            + DisplayText.quoted(try workplace.invocation.places.store())
+    }
+
+    /// The log-in that opens the identity without this home, in words.
     ///
-    /// - Throws: 64 for nothing.
-    private static func elsewhere(_ session: Session, _ workplace: CommandContext) async throws -> String {
-        let place = DisplayText.quoted(try workplace.invocation.places.store())
-        let login = try ServiceLogin(session, workplace)
-        if let login, try await opens(login, session) { return "your name and password open it at \(place)" }
-        if let (locator, copy) = try session.unlocking.kitCopyBlocking(),
-            try await workplace.client.store.kitCopy(locator: locator) == copy.bytes
-        {
-            return "the words of its kit open it with the store at \(place)"
+    /// - Throws: 64 unless the service has one, and this password opens it now.
+    private static func login(
+        _ session: Session, _ password: borrowing Password, _ workplace: CommandContext
+    ) async throws -> String {
+        guard let login = try ServiceLogin(session, workplace), try await hasLogin(login, session) else {
+            throw nowhere(isService: true)
         }
-        throw CommandFailure.usage(
+        let handle = session.handle
+        do throws(TresorError) {
+            let opened = try await login.login.open(handle, password: password)
+            guard opened.chain == session.chain else { throw .forked }
+        } catch {
+            guard error == .wrongPassword else { throw await login.failure(of: error, as: handle) }
+            throw CommandFailure.usage(
+                "your identity is nowhere else: the password of this home does not open the log-in at \(login.place)",
+                hints: ["tresor login \(Shell.word(handle.text))", "tresor passwd"])
+        }
+        return "your name and password open it at \(login.place)"
+    }
+
+    private static func nowhere(isService: Bool) -> CommandFailure {
+        .usage(
             "your identity is nowhere else: no "
-                + (login == nil ? "copy of a kit opens it" : "log-in by password and no copy of a kit opens it there")
+                + (isService ? "log-in by password and no copy of a kit opens it there" : "copy of a kit opens it")
                 + ", and erased it is lost for ever",
-            hints: (login == nil ? [] : ["tresor register"]) + ["tresor recover --new-kit"])
+            hints: (isService ? ["tresor register"] : []) + ["tresor recover --new-kit"])
     }
 
     /// Whether the service has a log-in of the newest keys. One that the home knows and the service does not show is none.
-    private static func opens(_ login: ServiceLogin, _ session: Session) async throws -> Bool {
+    private static func hasLogin(_ login: ServiceLogin, _ session: Session) async throws -> Bool {
         do throws(TresorError) {
             let account = try await login.login.account()
             return account.state == .active && account.hasRecord
