@@ -42,7 +42,7 @@ struct LogoutCommand: SurfaceCommand {
         let erasure = erase ? try await HomeErasure.plan(options, losing: force) : nil
         try erasure?.confirm(yes: yes)
         let hasEnded = try await leave(local, erasure)
-        try erasure?.perform()
+        try await erasure?.perform()
         guard options.json else { return }
         try local.output.object([
             "type": "logout", "remembered": false, "sessions_ended": .bool(hasEnded), "erased": .bool(erase),

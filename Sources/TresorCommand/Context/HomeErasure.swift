@@ -9,6 +9,8 @@ import TresorStore
 /// The erasure of a home (SPEC §8.9), judged before anything is changed.
 struct HomeErasure {
     private let workplace: CommandContext
+    /// The open identity; `nil` without one.
+    private let session: Session?
     /// The service that knows the person, in whose name it is asked; `nil` for a file, and without an identity.
     let service: AskedService?
     private let home: DirectoryHome
@@ -64,8 +66,8 @@ struct HomeErasure {
                 hints: ["tresor rotate --identity"])
         }
         return HomeErasure(
-            workplace: workplace, service: AskedService(session, workplace), home: home, identity: identity,
-            outboxes: outboxes, unsent: unsent, elsewhere: nil)
+            workplace: workplace, session: session, service: AskedService(session, workplace), home: home,
+            identity: identity, outboxes: outboxes, unsent: unsent, elsewhere: nil)
     }
 
     /// The erasure of a home without an identity: an earlier one was interrupted, or the identity was moved away.
@@ -81,8 +83,8 @@ struct HomeErasure {
         let unsent = outboxes.isEmpty ? nil : "unsent changes of an identity that was moved away"
         try refuse(unsent, isForced, hints: [])
         return HomeErasure(
-            workplace: local, service: nil, home: home, identity: nil, outboxes: outboxes, unsent: unsent,
-            elsewhere: nil)
+            workplace: local, session: nil, service: nil, home: home, identity: nil, outboxes: outboxes,
+            unsent: unsent, elsewhere: nil)
     }
 
     private static func refuse(_ unsent: String?, _ isForced: Bool, hints: [String]) throws(CommandFailure) {
@@ -174,16 +176,29 @@ struct HomeErasure {
     }
 
     /// Erases the home, and then the note of its store. Nobody changes the key slots while that is done.
-    func perform() throws {
+    func perform() async throws {
         let places = workplace.invocation.places
         guard try identity != nil || !home.isEmpty() else {
             places.forgetStore()
             return workplace.output.say("there is nothing to erase in \(DisplayText.quoted(places.data))")
         }
         guard let lock = try home.slotLock() else { throw TresorError.busy }
+        try await settle()
         try Interrupts.atomically { () throws(TresorError) in try home.erase(identity, outboxes) }
         places.forgetStore()
         _ = consume lock
         workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased")
+    }
+
+    /// Deletes from the store, in the person's name, what the journal still names: nobody can behind this home.
+    private func settle() async throws {
+        guard let cleanup = session?.client.cleanup else { return }
+        try await Interrupts.atomically { () async throws(TresorError) in try await cleanup.finishLocked() }
+        guard try !cleanup.isOwedBlocking() else {
+            throw CommandFailure(
+                of: .busy,
+                "the store still has a copy of a kit or a server share that was to be deleted, and nothing is erased: run "
+                    + "this again")
+        }
     }
 }
