@@ -171,7 +171,12 @@ struct HomeErasure {
             identity != nil
                 ? "\(place) loses the identity, the people you verified, and all that it keeps of your tresors"
                 : "\(place) has no identity, and loses what else is there")
-        if let elsewhere { output.explain("the identity stays elsewhere: \(elsewhere)") }
+        if let elsewhere {
+            output.explain("the identity stays elsewhere: \(elsewhere)")
+            if workplace.invocation.places.isStoreOnThisDisk {
+                output.explain("that store is on this disk: if it goes with the machine, nothing opens the identity")
+            }
+        }
         try workplace.confirm("erase this home?", yes: yes)
     }
 
