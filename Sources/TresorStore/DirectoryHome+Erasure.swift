@@ -68,10 +68,11 @@ extension DirectoryHome {
     }
 
     private static let folders: [Directory] = [.records, .logs, .evidence]
-    /// The objects that go before the identity.
-    private static let before: [HomeObject] = [.names, .marks, .wraps, .deviceShare, .cleanupJournal]
-    /// The objects by which a home judges a store and people: they go behind the identity, for whom they judge.
-    private static let behind: [HomeObject] = [.pins, .heads, .notedStores, .knownServices, .knownLogins]
+    /// The objects that go before the identity. The pins are the last of them: whoever begins in a home that is left without
+    /// an identity has verified nobody.
+    private static let before: [HomeObject] = [.names, .marks, .wraps, .deviceShare, .cleanupJournal, .pins]
+    /// The objects by which a home judges a store: they go behind the identity, for whom they judge.
+    private static let behind: [HomeObject] = [.heads, .notedStores, .knownServices, .knownLogins]
 
     /// Deletes the objects of a directory, durably: the outboxes first, then the indexes, then the last pieces before the
     /// ones before them. Leaves what is no file.

@@ -83,21 +83,22 @@ import TresorCrypto
         #expect(home.hasLock())
     }
 
-    /// A home that still has its identity judges by its pins and heads; one without it has nothing that was not sent.
+    /// A home that still has its identity judges by its heads; one without it has no pins, and nothing that was not sent.
     @Test func anErasureThatStopsMisleadsNobody() throws {
         let files = FileManager.default
-        let (marks, pins) = (home.path(of: .marks), home.path(of: .pins))
-        for path in [marks, pins] {
+        let (marks, heads) = (home.path(of: .marks), home.path(of: .heads))
+        for path in [marks, heads] {
             try files.removeItem(atPath: path)
             try files.createDirectory(atPath: path, withIntermediateDirectories: false)
         }
         #expect(throws: TresorError.self) { try home.erase([1], [tresor(1): [1]]) }
-        #expect(isThere(.identity) && isThere(.heads) && isThere(.knownLogins) && isThere(.knownServices))
+        #expect(isThere(.identity) && isThere(.pins) && isThere(.knownLogins) && isThere(.knownServices))
         #expect(isThere(.evidence(digest(3))) && !isThere(.outbox(tresor(1))))
         try files.removeItem(atPath: marks)
         #expect(throws: TresorError.self) { try home.erase([1], [:]) }
-        #expect(!isThere(.identity) && !isThere(.deviceShare) && !isThere(.cleanupJournal) && isThere(.heads))
-        try files.removeItem(atPath: pins)
+        #expect(!isThere(.identity) && !isThere(.deviceShare) && !isThere(.cleanupJournal) && !isThere(.pins))
+        #expect(isThere(.knownLogins) && isThere(.knownServices))
+        try files.removeItem(atPath: heads)
         #expect(try !home.isEmpty())
         try home.erase(nil, [:])
         #expect(try home.isEmpty())
