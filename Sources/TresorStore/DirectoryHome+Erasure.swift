@@ -81,10 +81,16 @@ extension DirectoryHome {
         for object in try objects(in: directory).sorted(by: Self.goesBefore)
         where unlinkat(opened.number, place(of: object).name, 0) != 0 {
             let error = SystemError.current
-            guard [ENOENT, EISDIR, EPERM].contains(error.number) else { throw .failed(error.fault) }
+            let isLeft = error.number == ENOENT || Self.isDirectory(place(of: object).name, in: opened.number)
+            guard isLeft else { throw .failed(error.fault) }
         }
         try SystemError.asFailed { () throws(SystemError) in try opened.synchronize() }
         rmdir("\(data)/\(directory)")
+    }
+
+    private static func isDirectory(_ name: String, in directory: Int32) -> Bool {
+        var status = stat()
+        return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     private static func goesBefore(_ left: HomeObject, _ right: HomeObject) -> Bool {

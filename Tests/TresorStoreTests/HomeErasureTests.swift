@@ -67,6 +67,22 @@ import TresorCrypto
         for object in DirectoryHomeTests.objects { #expect(!isThere(object), "\(object.name)") }
     }
 
+    /// A directory with the name of an object is nobody's secret. A file that the system does not delete is an error.
+    @Test func aDirectoryIsLeftAndAFileIsNot() throws {
+        let files = FileManager.default
+        let log = home.path(of: .log(tresor(1)))
+        try files.removeItem(atPath: log)
+        try files.createDirectory(atPath: log, withIntermediateDirectories: false)
+        try home.erase([1], [tresor(1): [1]])
+        for object in DirectoryHomeTests.objects { #expect(isThere(object) == (object == .log(tresor(1)))) }
+        guard geteuid() != 0 else { return }
+        try home.replace(.log(tresor(2)), with: [1])
+        try setMode(0o500, of: scratch["data/logs"])
+        #expect(throws: TresorError.failed(.readOnly)) { try home.erase(nil, [:]) }
+        try setMode(0o700, of: scratch["data/logs"])
+        #expect(isThere(.log(tresor(2))))
+    }
+
     @Test(arguments: ["records", "logs", "evidence"]) func nothingGoesBehindALink(_ folder: String) throws {
         let files = FileManager.default
         #expect(home.linkedFolder() == nil)
