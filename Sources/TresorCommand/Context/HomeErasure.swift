@@ -192,7 +192,9 @@ struct HomeErasure {
         try Interrupts.atomically { () throws(TresorError) in try home.erase(identity, outboxes) }
         places.forgetStore()
         _ = consume lock
-        workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased")
+        let aside = (try? IdentityBackup.names(in: places)) ?? []
+        let rest = aside.isEmpty ? "" : "; identities that were moved aside stay there: \(aside.joined(separator: ", "))"
+        workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(rest)")
     }
 
     /// Deletes from the store, in the person's name, what the journal still names: nobody can behind this home.
