@@ -28,7 +28,7 @@ struct OutboxFile: Sendable {
 
     /// Changes the outbox durably, while nobody else does.
     ///
-    /// - Throws: ``TresorError/busy`` in a home that has lost its identity meanwhile, and where nobody would send a change.
+    /// - Throws: ``TresorError/busy`` in a home without its identity, where nobody would send the change.
     func change<Value: Sendable>(
         _ change: @escaping @Sendable (inout Outbox) throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {

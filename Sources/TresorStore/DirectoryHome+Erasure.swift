@@ -68,8 +68,8 @@ extension DirectoryHome {
     }
 
     private static let folders: [Directory] = [.records, .logs, .evidence]
-    /// The objects that go before the identity. The pins are the last of them: whoever begins in a home that is left without
-    /// an identity has verified nobody.
+    /// The objects that go before the identity. The pins are the last of them: a person who begins in a home that is left
+    /// without an identity has verified nobody.
     private static let before: [HomeObject] = [.names, .marks, .wraps, .deviceShare, .cleanupJournal, .pins]
     /// The objects by which a home judges a store: they go behind the identity, for whom they judge.
     private static let behind: [HomeObject] = [.heads, .notedStores, .knownServices, .knownLogins]

@@ -193,7 +193,8 @@ struct HomeErasure {
         places.forgetStore()
         _ = consume lock
         let aside = (try? IdentityBackup.names(in: places)) ?? []
-        let rest = aside.isEmpty ? "" : "; identities that were moved aside stay there: \(aside.joined(separator: ", "))"
+        let names = aside.joined(separator: ", ")
+        let rest = aside.isEmpty ? "" : "; identities that were moved aside stay there: \(names)"
         workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(rest)")
     }
 
