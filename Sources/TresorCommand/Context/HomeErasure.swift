@@ -189,13 +189,17 @@ struct HomeErasure {
         }
         guard let lock = try home.slotLock() else { throw TresorError.busy }
         try await settle()
-        try Interrupts.atomically { () throws(TresorError) in try home.erase(identity, outboxes) }
+        try erase()
         places.forgetStore()
         _ = consume lock
         let aside = (try? IdentityBackup.names(in: places)) ?? []
         let names = aside.joined(separator: ", ")
         let rest = aside.isEmpty ? "" : "; identities that were moved aside stay there: \(names)"
         workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(rest)")
+    }
+
+    private func erase() throws(TresorError) {
+        try Interrupts.atomically { () throws(TresorError) in try home.erase(identity, outboxes) }
     }
 
     /// Deletes from the store, in the person's name, what the journal still names: nobody can behind this home.
