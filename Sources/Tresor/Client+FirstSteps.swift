@@ -48,6 +48,85 @@ extension Client {
         return session
     }
 
+    /// Registers with the service that is this client's store, and leaves a log-in by password there (SPEC §18.6, §20.5):
+    /// from then on ``logIn(_:password:cost:)`` opens the identity on any machine. The service learns neither the password
+    /// nor the identity. Takes some seconds.
+    ///
+    /// A home without an identity gets a new one. Call it again where it failed, and where it was interrupted: the password
+    /// then opens the identity that is there, and what is missing is done. Call it again too after
+    /// ``SlotChanges/changePassword(to:cost:)``, which changes this home alone: each call gives the log-in this password, and
+    /// the former one logs in no more. A home whose handle somebody else has at the service keeps its identity: another
+    /// handle needs another home.
+    ///
+    /// - Parameters:
+    ///   - handle: the name of the person, 1 to 256 bytes, by which others find them.
+    ///   - password: the password of home and log-in, at least 8 code points.
+    ///   - invitation: the 26 characters of an invitation by the operator; `nil` for none.
+    ///   - cost: the work to open the identity with the password in this home. That of the log-in is the service's.
+    /// - Returns: the session of the person, whose card is published.
+    /// - Throws: ``TresorError/unsupported`` for a store that is no service, and for a service without such log-ins;
+    ///   ``TresorError/waiting`` until the operator has admitted the person: call it again later;
+    ///   ``TresorError/noAccess`` when the service takes no registration, or has closed the account;
+    ///   ``TresorError/unverified`` when somebody else has the handle; ``TresorError/altered`` for what is no invitation,
+    ///   and for another service than the one that this home knows; ``TresorError/forked`` when the service shows an older
+    ///   log-in than this home knows; ``TresorError/wrongPassword`` when the password does not open the identity here;
+    ///   ``TresorError/usage(_:)`` with `identityExists` for a home of another handle, with `nameEmpty`,
+    ///   `nameCharacters` or `nameTooLong`, and with `passwordTooShort`; ``TresorError/busy``; ``TresorError/cancelled``;
+    ///   the errors of the store and of the home.
+    @concurrent public func register(
+        _ handle: String, password: borrowing Password, invitation: String? = nil, cost: Argon2id.Cost = .standard
+    ) async throws(TresorError) -> Session {
+        let handle = try Name(typed: handle)
+        var code: [UInt8] = []
+        if let invitation { code = try Invitation(typed: invitation).code }
+        // A store without log-ins leaves the home as it is.
+        _ = try login
+        let session: Session
+        if let file = try home.read(.identity) {
+            guard try IdentityFile(file).chain.handle == handle else { throw .usage(.identityExists) }
+            session = try await unlock(password: password)
+        } else {
+            session = try await makeIdentity(handle: handle, password: password, cost: cost)
+        }
+        switch try await session.client.login.register(password, invitation: code, replaces: true).state {
+        case .active: break
+        case .closed: throw .noAccess
+        default: throw .waiting
+        }
+        try await session.people.publishCard()
+        let slots = session.unlocking
+        if try slots.isKitCopyDue() { try await slots.restoreKitCopy() }
+        return session
+    }
+
+    /// Brings the identity to this home with name and password, from the service that is this client's store
+    /// (SPEC §20.5). Takes about two seconds.
+    ///
+    /// An empty home gets the identity, and opens with the same password from then on; it has no pins and no pinned heads:
+    /// compare safety numbers again. A home of the same person gets the password, and the keys, that were set elsewhere.
+    /// After three wrong passwords in a row nothing is sent for 15 minutes.
+    ///
+    /// - Parameters:
+    ///   - handle: the name under which the person registered, 1 to 256 bytes.
+    ///   - password: the password.
+    ///   - cost: the work to open the identity with the password in this home.
+    /// - Returns: the session of the person.
+    /// - Throws: ``TresorError/wrongPassword`` for a wrong password, and for a name without a log-in, which nobody can tell
+    ///   apart; ``TresorError/busy`` when the service or this home takes no more tries now, and when another process
+    ///   changed the home; ``TresorError/noAccess`` when the service ended the attempt, which took longer than a minute;
+    ///   ``TresorError/altered`` for a service that is not the one that this home knows, that asks for a cost out of
+    ///   bounds, or that shows something else than the person left; ``TresorError/forked`` when it shows an older log-in or
+    ///   older keys than this home knows; ``TresorError/usage(_:)`` with `identityExists` for a home of somebody else, with
+    ///   `nameEmpty`, `nameCharacters` or `nameTooLong`, and with `passwordTooShort`; ``TresorError/unsupported`` for a
+    ///   store without log-ins; ``TresorError/cancelled``; the errors of the store and of the home.
+    @concurrent public func logIn(
+        _ handle: String, password: borrowing Password, cost: Argon2id.Cost = .standard
+    ) async throws(TresorError) -> Session {
+        let login = try login
+        let opened = try await login.open(try Name(typed: handle), password: password)
+        return try await login.install(opened, password: password, cost: cost)
+    }
+
     /// Finds a person, compares their safety number with the one that they told, and pins it (SPEC §7.5).
     ///
     /// - Parameters:

@@ -16,6 +16,15 @@ public struct Client: Sendable {
     }
     /// Whether the store is a service.
     package var isDistant: Bool { unlockedStore is any DistantStore }
+    /// The log-in at the service that is the store.
+    ///
+    /// - Throws: ``TresorError/unsupported`` for a store that has none.
+    var login: Login {
+        get throws(TresorError) {
+            guard let service = unlockedStore as? any LoginStore else { throw .unsupported }
+            return Login(self, at: service.caller, audience: try service.audience.hash())
+        }
+    }
     /// The person of this session, on this device; `nil` for a client without an identity.
     package var speaker: Speaker? {
         identity.map { .person($0) { [self] in device.trustedBlocking() } }

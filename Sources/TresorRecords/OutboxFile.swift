@@ -27,11 +27,14 @@ struct OutboxFile: Sendable {
     }
 
     /// Changes the outbox durably, while nobody else does.
+    ///
+    /// - Throws: ``TresorError/busy`` in a home without its identity, where nobody would send the change.
     func change<Value: Sendable>(
         _ change: @escaping @Sendable (inout Outbox) throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
         try await Cores.apart { () throws(TresorError) in
             try home.exclusively { () throws(TresorError) in
+                guard try home.read(.identity) != nil else { throw .busy }
                 let present = try read()
                 var outbox = present
                 let value = try change(&outbox)

@@ -3,6 +3,11 @@
 package import TresorCore
 package import TresorCrypto
 
+extension HTTPStore: LoginStore {
+    package var caller: any ServiceCaller { service }
+    package var audience: Audience { service.audience }
+}
+
 extension HTTPStore: DistantStore {
     /// The users that one request for wraps names: they fit into 64 KiB.
     static let usersOfRequest = 2000

@@ -51,6 +51,9 @@ package final class ServiceClient: ServiceCaller {
         state = Mutex(State(server: server))
     }
 
+    /// The address under which the service is asked.
+    var audience: Audience { transport.audience }
+
     /// Sends a request and reads its answer.
     ///
     /// - Throws: ``TresorError/noAccess`` where the speaker may not do this, or nobody speaks; ``TresorError/waiting``,

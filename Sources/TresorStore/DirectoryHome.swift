@@ -190,7 +190,7 @@ extension DirectoryHome {
         case data, logs, evidence, records, state
     }
 
-    private func open(_ directory: Directory, creating: Bool) throws(TresorError) -> FileDescriptor? {
+    func open(_ directory: Directory, creating: Bool) throws(TresorError) -> FileDescriptor? {
         let below: String
         switch directory {
         case .state: return try FileDescriptor.privateDirectory(state, creating: creating)

@@ -19,6 +19,13 @@ package struct Cleanup: Sendable {
             || noted.generations.contains { $0 == mine?.newest.generation }
     }
 
+    /// Whether a store may still have a kit copy or a server share of this home's person that a change was to delete.
+    package func isOwedBlocking() throws(TresorError) -> Bool {
+        let noted = try journal()
+        let mine = try client.people.ownChain()?.user
+        return noted.kits.contains { $0.user == mine } || noted.devices.contains { $0.user == mine }
+    }
+
     /// Returns the devices of this home's identity whose removal was begun and interrupted.
     package func endingDevicesBlocking() throws(TresorError) -> [DeviceID] {
         let mine = try client.identityFileBlocking().chain.user

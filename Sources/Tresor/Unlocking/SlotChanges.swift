@@ -39,6 +39,9 @@ public struct SlotChanges: Sendable {
 
     /// Sets another password (SPEC §8.1). Only the password's slot is rewritten. Takes about a second.
     ///
+    /// A log-in at a service keeps the former password (SPEC §20.5): call
+    /// ``Client/register(_:password:invitation:cost:)`` with the new one afterwards.
+    ///
     /// - Throws: ``TresorError/usage(_:)`` with `passwordTooShort` for fewer than 8 code points; ``TresorError/busy``
     ///   when another process renewed the identity; ``TresorError/altered`` when the identity file is not what its
     ///   owner wrote.

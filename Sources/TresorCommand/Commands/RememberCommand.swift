@@ -104,18 +104,24 @@ struct ForgetCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
+        try await Self.forget(options)
+        guard options.json else { return }
+        try CommandContext.local(options).output.object(["type": "device", "this": true, "remembered": false])
+    }
+
+    /// Ends the trust in this device, and says so.
+    static func forget(_ options: GlobalOptions) async throws {
         let local = try CommandContext.local(options)
         let isEnding = (try? local.client.cleanup.endingDevicesBlocking().isEmpty) == false
         let isRemembered = (try? local.client.device.isRememberedBlocking()) ?? true
         let share = try await Interrupts.atomically { try await local.client.device.destroyShare() }
-        if try isRemembered || local.client.cleanup.isPendingBlocking() { try await settle(share) }
+        if try isRemembered || local.client.cleanup.isPendingBlocking() { try await settle(share, options) }
         local.output.say(
             isRemembered || isEnding ? "this device is no longer trusted" : "this device was not trusted")
-        if options.json { try local.output.object(["type": "device", "this": true, "remembered": false]) }
     }
 
     /// Destroys the server share too. To a service, the device itself says so.
-    private func settle(_ share: DeviceShare?) async throws {
+    private static func settle(_ share: DeviceShare?, _ options: GlobalOptions) async throws {
         do {
             let workplace = try await CommandContext.open(options, identifying: false)
             try await Interrupts.atomically { try await workplace.client.device.finishForgetting(share) }

@@ -8,7 +8,7 @@ struct RootCommand: ParsableCommand {
     static let commands: [any SurfaceCommand.Type] = [
         KeygenCommand.self, CardCommand.self, VerifyCommand.self, RememberCommand.self, ForgetCommand.self,
         DeviceCommand.self, PasswdCommand.self, RecoverCommand.self, RegisterCommand.self, LoginCommand.self,
-        ApproveCommand.self,
+        LogoutCommand.self, ApproveCommand.self,
         CreateCommand.self, ListCommand.self, MembersCommand.self, ShareCommand.self, RevokeCommand.self,
         RotateCommand.self, DeleteCommand.self, LogCommand.self, ExportCommand.self, ImportCommand.self,
         EncryptCommand.self, DecryptCommand.self, InspectCommand.self, ResealCommand.self,

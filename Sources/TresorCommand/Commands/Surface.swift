@@ -6,7 +6,7 @@ import Tresor
 enum Surface {
     /// Words of the second stage.
     static let laterStage = [
-        "serve", "logout", "team",
+        "serve", "team",
     ]
 
     static var commandNames: [String] {

@@ -117,6 +117,13 @@ final class IdentityBackup: Sendable {
         return lstat(path, &status) == 0
     }
 
+    /// The names of the directories in a home to which identities were moved.
+    static func names(in places: Paths) throws(TresorError) -> [String] {
+        guard let home = try FileDescriptor.privateDirectory(places.data, creating: false) else { return [] }
+        let names = try SystemError.asFailed { () throws(SystemError) in try home.names() }
+        return names.filter { isName($0) }.sorted()
+    }
+
     /// Whether a directory has the name of one to which an identity was moved.
     static func isName(_ name: String) -> Bool {
         let prefix = "identity."

@@ -123,8 +123,8 @@ struct Paths: Sendable, Equatable {
         try file.commit()
     }
 
-    /// Takes the note of the store back.
-    func forgetStore() { _ = unlink(storeNote) }
+    /// Takes the note of the store back. Another file of its name stays.
+    func forgetStore() { if (try? notedStore()) != nil { _ = unlink(storeNote) } }
 
     /// The note: an absolute path, or the lines of a service.
     private func notedStore() throws(CommandFailure) -> String? {

@@ -89,6 +89,7 @@ enum DeclaredOptions {
         "list": "--hide= --unhide= --all",
         "log": "--tresor= --head",
         "login": "--argon2id=",
+        "logout": "--erase --force --yes",
         "members": "--tresor= --at=",
         "passwd": "--revoke-devices --argon2id= --new-password-file= --new-password-fd=",
         "put": "--tresor= --as= --type= --if= --delete --later --allow-empty",

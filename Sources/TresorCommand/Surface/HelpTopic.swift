@@ -87,10 +87,10 @@ enum HelpTopic: String, CaseIterable, Sendable {
           {"type":"error","error":"altered","code":14,"message":"…","hints":["…"],"file":"plan.tresor"}
 
         Every object has a type: identity, card, verified, tresor, members, change, entry, head, sealed, opened, inspected,
-        device, finding, tests, exported, imported, put, record, no_records, synced, compacted, registration, login, invitation,
-        applicant, pending_share, error. Ids, hashes and safety numbers are strings, times RFC 3339 in UTC. Treat an unknown
-        exit code as a failure, and ignore unknown fields. Contents are never included, and no secret but an invitation, which
-        register --invite is for.
+        device, finding, tests, exported, imported, put, record, no_records, synced, compacted, registration, login, logout,
+        invitation, applicant, pending_share, error. Ids, hashes and safety numbers are strings, times RFC 3339 in UTC. Treat
+        an unknown exit code as a failure, and ignore unknown fields. Contents are never included, and no secret but an
+        invitation, which register --invite is for.
 
         """
 }

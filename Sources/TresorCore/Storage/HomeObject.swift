@@ -149,3 +149,45 @@ extension HomeObject {
 
     package static func evidence(_ hash: Hash256) -> HomeObject { HomeObject(.evidence(hash)) }
 }
+
+/// The objects by their names.
+extension HomeObject {
+    /// The object in a folder that has a name, such as `logs/` with an id and `.0`; `nil` for a name that no object has.
+    package init?(named name: String) {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let words = parts[1].split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
+        guard let hash = Self.hash(of: words[0]),
+            let kind = Self.kind(in: String(parts[0]), hash, Array(words.dropFirst()))
+        else { return nil }
+        self.init(kind)
+        guard self.name.utf8.elementsEqual(name.utf8) else { return nil }
+    }
+
+    /// The only kind of object whose name may have these words behind the hash.
+    private static func kind(in folder: String, _ hash: Hash256, _ words: [String]) -> Kind? {
+        let tresor = TresorID(hash)
+        let numbers = words.compactMap { UInt64($0) }
+        switch (folder, words.count, numbers.count) {
+        case ("evidence", 0, _): return .evidence(hash)
+        case ("logs", 1, 1): return .log(tresor, part: numbers[0])
+        case ("logs", 1, 0): return .state(tresor)
+        case ("records", 1, 0): return words[0] == "index" ? .recordIndex(tresor) : .outbox(tresor)
+        case ("records", 2, 2): return .records(tresor, part: numbers[0], piece: numbers[1])
+        case ("records", 3, 2): return .volume(tresor, checkpoint: numbers[0], number: numbers[1])
+        case ("records", 4, 2):
+            guard let number = UInt16(exactly: numbers[0]) else { return nil }
+            return .unsent(tresor, number: number, piece: numbers[1])
+        default: return nil
+        }
+    }
+
+    private static func hash(of digits: String) -> Hash256? {
+        let digits = Array(digits.utf8)
+        guard digits.count == 64 else { return nil }
+        let bytes = stride(from: 0, to: 64, by: 2).compactMap { index in
+            UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16)
+        }
+        return Hash256(bytes)
+    }
+}

@@ -104,6 +104,21 @@ struct PlacesTests {
         #expect(failure?.hints == places.map { "tresor … {--store} --store \(Shell.path($0))" })
     }
 
+    @Test("Only a note of a store is taken back")
+    func forgetting() throws {
+        let scratch = try Scratch()
+        var environment = Environment()
+        environment.home = scratch.url.path
+        let places = try self.places(["--store", "/srv/clinic.db"], environment)
+        try places.noteStore()
+        places.forgetStore()
+        #expect(!FileManager.default.fileExists(atPath: scratch.path("store")))
+        try Data("milk\n".utf8).write(to: scratch.url.appending(path: "store"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: scratch.path("store"))
+        places.forgetStore()
+        #expect(try scratch.text("store") == "milk\n")
+    }
+
     @Test("A service is noted with its way, and reached by it until another way is given")
     func service() throws {
         let scratch = try Scratch()

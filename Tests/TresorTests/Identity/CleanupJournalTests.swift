@@ -44,6 +44,20 @@ import TresorStore
         #expect(try !anna.client.cleanup.isPendingBlocking())
     }
 
+    /// A home is not erased while a store may have something of its person that the journal names.
+    @Test func theJournalSaysWhatTheStoreOwes() async throws {
+        let cleanup = anna.client.cleanup
+        try cleanup.note(devices: [CleanupJournal.Device(user: UserID(try anyDigest()), id: try DeviceID.random())])
+        #expect(try !cleanup.isOwedBlocking())
+        let begun = try RecoveryKit()
+        try anna.client.recovery.prepareBlocking(begun)
+        #expect(try cleanup.isOwedBlocking())
+        try await cleanup.finish()
+        #expect(try !cleanup.isOwedBlocking())
+        try cleanup.note(devices: [CleanupJournal.Device(user: anna.user, id: try DeviceID.random())])
+        #expect(try cleanup.isOwedBlocking())
+    }
+
     /// A program finishes what was interrupted, with a client that holds no secret.
     @Test func A27_A32_aClientCleansUp() async throws {
         let evil = EvilStore(world.store)

@@ -37,6 +37,19 @@ import TresorTesting
         #expect(gapCount > 3)
     }
 
+    /// Where the identity was erased or moved away, nobody sends what a program that still runs would write.
+    @Test func aHomeWithoutAnIdentityTakesNoChange() async throws {
+        let scene = try await Scene()
+        let outbox = scene.records.outbox
+        let number = try await outbox.reserve(isContent: true)
+        let before = scene.home[.outbox(scene.tresor)]
+        scene.home.delete(.identity)
+        #expect(await failure { _ = try await outbox.reserve(isContent: true) } == .busy)
+        #expect(await failure { try await outbox.keep([1], asPiece: 0, of: number) } == .busy)
+        #expect(scene.home[.outbox(scene.tresor)] == before)
+        #expect(scene.pieces() == [:])
+    }
+
     /// Another program takes a number while a cleanup waits for the home.
     @Test func aCleanupThatWaitedLooksAtTheClockAgain() async throws {
         let scene = try await Scene()

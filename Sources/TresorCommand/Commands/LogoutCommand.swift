@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Tresor
+import TresorCore
+import TresorCrypto
+
+struct LogoutCommand: SurfaceCommand {
+    static var page: CommandPage {
+        CommandPage(
+            name: "logout", group: .you,
+            abstract: "End your sessions and the trust in this device, or erase this home.",
+            usage: "tresor logout [--erase [--force] [--yes]]",
+            discussion: """
+                For a machine that you share or give back. Afterwards this home opens nothing without the password: it \
+                forgets this device, as tresor forget does. With a service, it opens the identity first and ends all your \
+                sessions, on every machine; commands that run elsewhere begin new ones by themselves.
+                --erase also deletes this home: the identity, the people you verified, pinned heads, logs, records and \
+                unsent changes. A store file, and identities that keygen --force moved aside, stay. It is refused while \
+                changes are unsent, and where neither the copy of a kit nor a log-in by password, which is tried, opens \
+                the identity elsewhere. If it was interrupted, run it again.
+                """,
+            classes: [.identity], further: [.busy, .forked, .store(.other)],
+            examples: ["tresor logout", "tresor logout --erase"])
+    }
+
+    @Flag(help: "Delete this home too.")
+    var erase = false
+
+    @Flag(help: "Erase changes that were never sent.")
+    var force = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var options: GlobalOptions
+
+    func perform() async throws {
+        guard erase || !(force || yes) else { throw CommandFailure.usage("--force and --yes go with --erase") }
+        let local = try CommandContext.local(options)
+        // Whatever is refused changes nothing.
+        let erasure = erase ? try await HomeErasure.plan(options, losing: force) : nil
+        try erasure?.confirm(yes: yes)
+        let hasEnded = try await leave(local, erasure)
+        try await erasure?.perform()
+        guard options.json else { return }
+        try local.output.object([
+            "type": "logout", "remembered": false, "sessions_ended": .bool(hasEnded), "erased": .bool(erase),
+        ])
+    }
+
+    /// Ends the sessions at a service, and then the trust in this device, whether or not the sessions could be ended.
+    ///
+    /// - Returns: whether sessions were ended.
+    private func leave(_ local: CommandContext, _ erasure: HomeErasure?) async throws -> Bool {
+        var failure: CommandFailure?
+        var hasEnded = false
+        do {
+            if let service = try await service(for: erasure, local) { hasEnded = try await endSessions(at: service) }
+        } catch {
+            failure = CommandFailure(error)
+        }
+        try await ForgetCommand.forget(options)
+        guard let failure else { return hasEnded }
+        throw CommandFailure(
+            failure.error, "this device is not trusted any more, but your sessions did not end: \(failure.message)",
+            hints: failure.hints, file: failure.file)
+    }
+
+    /// The service whose sessions end; `nil` for a file, and for a home that has no identity to speak for. An identity that
+    /// is open is not opened again.
+    private func service(for erasure: HomeErasure?, _ local: CommandContext) async throws -> AskedService? {
+        if let erasure { return erasure.service }
+        guard try local.invocation.places.service() != nil, try local.client.home.read(.identity) != nil else {
+            return nil
+        }
+        return try await AskedService.open(options, to: "end your sessions")
+    }
+
+    /// Ends all sessions of the person at the service; `false` where it knows no account of these keys.
+    private func endSessions(at service: AskedService) async throws -> Bool {
+        do throws(TresorError) {
+            _ = try await service.call(EndSessionsRequest())
+        } catch {
+            guard error == .noAccess || error == .waiting else { throw error }
+            service.workplace.output.say(
+                "the service at \(service.place) has no account of yours with these keys, so no session ended")
+            return false
+        }
+        service.workplace.output.say("your sessions at \(service.place) ended")
+        return true
+    }
+}

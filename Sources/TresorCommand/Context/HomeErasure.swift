@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+import TresorRecords
+import TresorStore
+
+/// The erasure of a home (SPEC §8.9), judged before anything is changed.
+struct HomeErasure {
+    private let workplace: CommandContext
+    /// The open identity; `nil` without one.
+    private let session: Session?
+    /// The service that knows the person, in whose name it is asked; `nil` for a file, and without an identity.
+    let service: AskedService?
+    private let home: DirectoryHome
+    private let identity: [UInt8]?
+    private let outboxes: [TresorID: [UInt8]]
+    /// The changes that were never sent, in words; `nil` for none.
+    private let unsent: String?
+    /// What opens the identity elsewhere, in words; `nil` for a home without one.
+    private var elsewhere: String?
+
+    /// Judges whether a home may be erased.
+    ///
+    /// - Parameter isForced: whether changes that were never sent may be lost.
+    /// - Throws: 64 for unsent changes, for an identity that nothing opens elsewhere, for new keys that this home alone
+    ///   makes known, for a folder that is a symbolic link, and for what was never a home; the errors of
+    ///   ``CommandContext/open(_:creating:identifying:)``.
+    static func plan(_ options: GlobalOptions, losing isForced: Bool) async throws -> HomeErasure {
+        let local = try CommandContext.local(options)
+        let places = local.invocation.places
+        let home = DirectoryHome(data: places.data, state: places.state)
+        if let link = home.linkedFolder() {
+            throw CommandFailure.usage(
+                "\(DisplayText.quoted(link)) is a symbolic link, and what is behind it is not deleted: put the folder itself "
+                    + "there, or delete the link")
+        }
+        guard try local.client.home.read(.identity) != nil else { return try rest(of: home, isForced, local) }
+        // A log-in counts only if the password opens it now, so it is asked for even on a trusted device.
+        let isLoginAlone = try places.service() != nil && local.identityFile().kitLocator == nil
+        let workplace = try await CommandContext.open(options, identifying: !isLoginAlone)
+        if !isLoginAlone {
+            let session = try await workplace.unlock(to: "erase this home")
+            var erasure = try await judge(session, workplace, home, isForced)
+            erasure.elsewhere = try await kit(session, workplace)
+            if erasure.elsewhere != nil { return erasure }
+            guard workplace.service != nil else { throw nowhere(isService: false) }
+        }
+        let unlocked = try await UnlockedIdentity.open(workplace, to: "erase this home")
+        var erasure = try await judge(unlocked.session, workplace, home, isForced)
+        erasure.elsewhere = try await login(unlocked.session, unlocked.password, workplace)
+        return erasure
+    }
+
+    /// Judges what the home has of its identity; not what others have of it.
+    private static func judge(
+        _ session: Session, _ workplace: CommandContext, _ home: DirectoryHome, _ isForced: Bool
+    ) async throws -> HomeErasure {
+        let (identity, outboxes) = (try workplace.client.home.read(.identity), try home.outboxes())
+        let unsent = await words(for: outboxes.keys.sorted(), session, workplace)
+        try refuse(unsent, isForced, hints: ["tresor sync"])
+        guard try !session.renewal.isUnfinishedBlocking() else {
+            throw CommandFailure.usage(
+                "your new keys are not in all your tresors yet, and this home alone can finish that",
+                hints: ["tresor rotate --identity"])
+        }
+        return HomeErasure(
+            workplace: workplace, session: session, service: AskedService(session, workplace), home: home,
+            identity: identity, outboxes: outboxes, unsent: unsent, elsewhere: nil)
+    }
+
+    /// The erasure of a home without an identity: an earlier one was interrupted, or the identity was moved away.
+    private static func rest(
+        of home: DirectoryHome, _ isForced: Bool, _ local: CommandContext
+    ) throws -> HomeErasure {
+        guard home.hasLock() else {
+            throw CommandFailure.usage(
+                "\(DisplayText.quoted(local.invocation.places.data)) is no home that was ever used, so nothing is deleted",
+                hints: ["tresor … {--home} --home DIR"])
+        }
+        let outboxes = try home.outboxes()
+        let unsent = outboxes.isEmpty ? nil : "unsent changes of an identity that was moved away"
+        try refuse(unsent, isForced, hints: [])
+        return HomeErasure(
+            workplace: local, session: nil, service: nil, home: home, identity: nil, outboxes: outboxes,
+            unsent: unsent, elsewhere: nil)
+    }
+
+    private static func refuse(_ unsent: String?, _ isForced: Bool, hints: [String]) throws(CommandFailure) {
+        guard let unsent, !isForced else { return }
+        throw .usage("this home has \(unsent), and erased they are lost", hints: hints + ["tresor … --force"])
+    }
+
+    /// The changes that were never sent, in words; `nil` for none. An outbox that does not open counts as changes.
+    private static func words(
+        for tresors: [TresorID], _ session: Session, _ workplace: CommandContext
+    ) async -> String? {
+        var words: [String] = []
+        for tresor in tresors {
+            let known = (try? session.tresors.kept(named: tresor.description))?.first
+            let title = known.map { workplace.tresors.title(of: $0) } ?? String(tresor.description.prefix(10))
+            guard let names = try? await session.records(in: tresor).unsent() else {
+                words.append("an outbox of \(title) that does not open")
+                continue
+            }
+            guard !names.isEmpty else { continue }
+            words.append("\(names.count == 1 ? "1 record" : "\(names.count) records") of \(title)")
+        }
+        return words.isEmpty ? nil : "unsent changes: \(words.joined(separator: ", "))"
+    }
+
+    /// The copy of the kit that opens the identity without this home, in words; `nil` if the store has not this very copy.
+    private static func kit(_ session: Session, _ workplace: CommandContext) async throws -> String? {
+        guard let (locator, copy) = try session.unlocking.kitCopyBlocking(),
+            try await session.client.store.kitCopy(locator: locator) == copy.bytes
+        else { return nil }
+        return "the words of its kit open it with the store at "
+            + DisplayText.quoted(try workplace.invocation.places.store())
+    }
+
+    /// The log-in that opens the identity without this home, in words.
+    ///
+    /// - Throws: 64 unless the service has one, and this password opens it now.
+    private static func login(
+        _ session: Session, _ password: borrowing Password, _ workplace: CommandContext
+    ) async throws -> String {
+        guard let login = try ServiceLogin(session, workplace), try await hasLogin(login, session) else {
+            throw nowhere(isService: true)
+        }
+        let handle = session.handle
+        do throws(TresorError) {
+            let opened = try await login.login.open(handle, password: password)
+            guard opened.chain == session.chain else { throw .forked }
+        } catch {
+            guard error == .wrongPassword else { throw await login.failure(of: error, as: handle) }
+            throw CommandFailure.usage(
+                "your identity is nowhere else: the password of this home does not open the log-in at \(login.place)",
+                hints: ["tresor login \(Shell.word(handle.text))", "tresor passwd"])
+        }
+        return "your name and password open it at \(login.place)"
+    }
+
+    private static func nowhere(isService: Bool) -> CommandFailure {
+        .usage(
+            "your identity is nowhere else: no "
+                + (isService ? "log-in by password and no copy of a kit opens it there" : "copy of a kit opens it")
+                + ", and erased it is lost for ever",
+            hints: (isService ? ["tresor register"] : []) + ["tresor recover --new-kit"])
+    }
+
+    /// Whether the service has a log-in of the newest keys. One that the home knows and the service does not show is none.
+    private static func hasLogin(_ login: ServiceLogin, _ session: Session) async throws -> Bool {
+        do throws(TresorError) {
+            let account = try await login.login.account()
+            return account.state == .active && account.hasRecord
+                && account.statement?.generation == session.identity.generation
+        } catch {
+            guard [.noAccess, .waiting, .unsupported].contains(error) else { throw await login.failure(of: error) }
+            return false
+        }
+    }
+
+    /// Tells what is lost, and asks. There is no question about nothing.
+    func confirm(yes: Bool) throws {
+        guard try identity != nil || !home.isEmpty() else { return }
+        let place = DisplayText.quoted(workplace.invocation.places.data)
+        let output = workplace.output
+        if let unsent { output.explain("\(unsent): they are lost") }
+        output.explain(
+            identity != nil
+                ? "\(place) loses the identity, the people you verified, and all that it keeps of your tresors"
+                : "\(place) has no identity, and loses what else is there")
+        if let elsewhere {
+            output.explain("the identity stays elsewhere: \(elsewhere)")
+            if workplace.invocation.places.isStoreOnThisDisk {
+                output.explain("that store is on this disk: if it goes with the machine, nothing opens the identity")
+            }
+        }
+        try workplace.confirm("erase this home?", yes: yes)
+    }
+
+    /// Erases the home, and then the note of its store. Nobody changes the key slots while that is done.
+    func perform() async throws {
+        let places = workplace.invocation.places
+        guard try identity != nil || !home.isEmpty() else {
+            places.forgetStore()
+            return workplace.output.say("there is nothing to erase in \(DisplayText.quoted(places.data))")
+        }
+        guard let lock = try home.slotLock() else { throw TresorError.busy }
+        try await settle()
+        try erase()
+        places.forgetStore()
+        _ = consume lock
+        let aside = (try? IdentityBackup.names(in: places)) ?? []
+        let names = aside.joined(separator: ", ")
+        let rest = aside.isEmpty ? "" : "; identities that were moved aside stay there: \(names)"
+        workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(rest)")
+    }
+
+    private func erase() throws(TresorError) {
+        try Interrupts.atomically { () throws(TresorError) in try home.erase(identity, outboxes) }
+    }
+
+    /// Deletes from the store, in the person's name, what the journal still names: nobody can behind this home.
+    private func settle() async throws {
+        guard let cleanup = session?.client.cleanup else { return }
+        try await Interrupts.atomically { () async throws(TresorError) in try await cleanup.finishLocked() }
+        guard try !cleanup.isOwedBlocking() else {
+            throw CommandFailure(
+                of: .busy,
+                "the store still has a copy of a kit or a server share that was to be deleted, and nothing is erased: run "
+                    + "this again")
+        }
+    }
+}
