@@ -151,12 +151,15 @@
 
         func sweep() async throws(TresorError) {
             let now = context.now
-            try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
-                _ = try transaction.run([
-                    SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])
-                ])
-                // Somebody who waited in vain may have a record.
-                try Desk.dropLapsed(at: now, in: transaction)
+            // Erasing takes time, also where there is nothing to erase.
+            if try await !context.engine.read(Desk.lapsed(at: now)).isEmpty {
+                try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
+                    _ = try transaction.run([
+                        SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])
+                    ])
+                    // Somebody who waited in vain may have a record.
+                    try Desk.dropLapsed(at: now, in: transaction)
+                }
             }
             while try await context.engine.write([RequestKey.dropping(before: now)]) != [0] {
                 try Cancellation.check()
@@ -317,8 +320,7 @@
         ///
         /// An invitation is free when its case has gone, and not before: the case may just be ending well.
         static func dropLapsed(at now: UInt64, in transaction: any SQLTransaction) throws(TresorError) {
-            let asked = now - min(now, Registrations.lapse)
-            let complete = now - min(now, Registrations.longLapse)
+            let (asked, complete) = limits(at: now)
             let dropped = try transaction.rows(of: [
                 SQL("DELETE FROM accounts WHERE state = 1 AND asked < $1 RETURNING invitation", [.number(asked)]),
                 SQL(
@@ -329,6 +331,23 @@
             guard !freed.isEmpty else { return }
             _ = try transaction.run(
                 freed.map { SQL("UPDATE invitations SET account = NULL WHERE hash = $1", [$0]) })
+        }
+
+        /// A row if an invitation or a case has lapsed.
+        static func lapsed(at now: UInt64) -> SQL {
+            let (asked, complete) = limits(at: now)
+            return SQL(
+                """
+                SELECT 1 FROM invitations WHERE account IS NULL AND until < $1
+                UNION ALL SELECT 1 FROM accounts WHERE state = 1 AND asked < $2
+                UNION ALL SELECT 1 FROM accounts WHERE state = 2 AND asked < $3 AND invitation IS NULL LIMIT 1
+                """,
+                [.number(now), .number(asked), .number(complete)])
+        }
+
+        /// The times before which a case that was begun lapses, and one that waits to be admitted.
+        private static func limits(at now: UInt64) -> (asked: UInt64, complete: UInt64) {
+            (now - min(now, Registrations.lapse), now - min(now, Registrations.longLapse))
         }
     }
 #endif
