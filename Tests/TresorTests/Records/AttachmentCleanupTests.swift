@@ -42,11 +42,11 @@ import TresorTesting
         let scene = try await Scene()
         let outbox = scene.records.outbox
         let number = try await outbox.reserve(isContent: true)
-        let before = scene.home[.outbox(scene.tresor)]
+        let before = scene.home.read(.outbox(scene.tresor))
         scene.home.delete(.identity)
         #expect(await failure { _ = try await outbox.reserve(isContent: true) } == .busy)
         #expect(await failure { try await outbox.keep([1], asPiece: 0, of: number) } == .busy)
-        #expect(scene.home[.outbox(scene.tresor)] == before)
+        #expect(scene.home.read(.outbox(scene.tresor)) == before)
         #expect(scene.pieces() == [:])
     }
 
