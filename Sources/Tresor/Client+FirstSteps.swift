@@ -53,10 +53,14 @@ extension Client {
     /// nor the identity. Takes some seconds.
     ///
     /// A home without an identity gets a new one. Call it again where it failed, and where it was interrupted: the password
-    /// then opens the identity that is there, and what is missing is done. Call it again too after
-    /// ``SlotChanges/changePassword(to:cost:)``, which changes this home alone: each call gives the log-in this password, and
-    /// the former one logs in no more. A home whose handle somebody else has at the service keeps its identity: another
-    /// handle needs another home.
+    /// then opens the identity that is there, and what is missing is done. A home whose handle somebody else has at the
+    /// service keeps its identity: another handle needs another home.
+    ///
+    /// Call it again too with the new password after ``SlotChanges/changePassword(to:cost:)`` and
+    /// ``recover(kit:newPassword:cost:)``, which change this home alone, and after
+    /// ``IdentityRenewal/finish(progress:)``, because new keys end the log-in. A log-in that this password opens stays as
+    /// it is, and the service goes on counting the log-ins that failed. Any other one gets this password, also where another
+    /// machine set it: the former password logs in no more, and the count begins anew.
     ///
     /// - Parameters:
     ///   - handle: the name of the person, 1 to 256 bytes, by which others find them.
@@ -88,7 +92,7 @@ extension Client {
         } else {
             session = try await makeIdentity(handle: handle, password: password, cost: cost)
         }
-        switch try await session.client.login.register(password, invitation: code, replaces: true).state {
+        switch try await session.client.login.ensure(password, invitation: code) {
         case .active: break
         case .closed: throw .noAccess
         default: throw .waiting
@@ -155,7 +159,8 @@ extension Client {
     /// Opens the identity with the 24 words and gives it a new password. Takes about a second.
     ///
     /// The identity comes from this home or, if the home is empty, from the copy in the store. Recovery into an empty
-    /// home deletes all server shares of this person from the store.
+    /// home deletes all server shares of this person from the store. A log-in at a service keeps the former password
+    /// (SPEC §20.5): call ``register(_:password:invitation:cost:)`` with the new one afterwards.
     ///
     /// - Returns: the session. A home that was empty has no pins and no pinned heads: compare safety numbers again.
     /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``;

@@ -9,12 +9,12 @@ package import TresorCore
 package import TresorCrypto
 
 extension DirectoryHome {
-    /// Reads the sealed outboxes of all tresors, whether or not the home knows these.
+    /// Reads the sealed outboxes of all tresors, whether or not the home knows these. One without a byte has no change.
     package func outboxes() throws(TresorError) -> [TresorID: [UInt8]] {
         var outboxes: [TresorID: [UInt8]] = [:]
         for object in try objects(in: .records) {
             guard case .outbox(let tresor) = object.kind else { continue }
-            outboxes[tresor] = try read(object)
+            if let bytes = try read(object), !bytes.isEmpty { outboxes[tresor] = bytes }
         }
         return outboxes
     }
@@ -31,6 +31,16 @@ extension DirectoryHome {
             var status = stat()
             let path = "\(data)/\(directory)"
             if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK { return path }
+        }
+        return nil
+    }
+
+    /// The path of a folder with the name of a file of the home, which no erasure deletes; `nil` without one.
+    package func folderForFile() -> String? {
+        for object in Self.before + [.identity] + Self.behind {
+            var status = stat()
+            let path = path(of: object)
+            if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return path }
         }
         return nil
     }

@@ -50,6 +50,27 @@
             await engine.close()
         }
 
+        /// A process that is killed between a commit and the emptying of the log leaves what it erased to the next one.
+        @Test func theFirstWriteEmptiesTheLogOfAProcessThatEnded() async throws {
+            let directory = try TestDirectory()
+            let engine = try await SQLiteEngine.open(at: directory["service.db"], creating: true)
+            try await Self.items.migrate(engine)
+            let value = [UInt8](repeating: 0xA7, count: 100)
+            _ = try await engine.write([SQL(Self.insert, [.bytes([1]), .integer(1), .bytes(value)])])
+            _ = try await engine.write([SQL("DELETE FROM items WHERE item = $1", [.bytes([1])])])
+            for end in ["", "-wal"] {
+                try FileManager.default.copyItem(
+                    atPath: directory["service.db\(end)"], toPath: directory["left.db\(end)"])
+            }
+            let log = URL(filePath: directory["left.db-wal"])
+            #expect(try Data(contentsOf: log).range(of: Data(value)) != nil)
+            let next = try await SQLiteEngine.open(at: directory["left.db"], creating: false)
+            _ = try await next.write([SQL(Self.insert, [.bytes([2]), .integer(2), nil])])
+            #expect(try Data(contentsOf: log).range(of: Data(value)) == nil)
+            await next.close()
+            await engine.close()
+        }
+
         @Test(arguments: EngineKind.installed) func aPlaceholderMayStandTwiceAndInAnyOrder(kind: EngineKind)
             async throws
         {

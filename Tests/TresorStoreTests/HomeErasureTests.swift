@@ -35,6 +35,26 @@ import TresorCrypto
         #expect(try home.read(.identity) == [2])
     }
 
+    /// A deleted tresor leaves such an outbox (SPEC §8.5).
+    @Test func anOutboxWithoutAByteHasNoChange() throws {
+        try home.replace(.outbox(tresor(1)), with: [])
+        try home.replace(.outbox(tresor(2)), with: [2])
+        #expect(try home.outboxes() == [tresor(2): [2]])
+        try home.erase([1], [tresor(2): [2]])
+        #expect(try home.isEmpty())
+    }
+
+    @Test func aFolderInThePlaceOfAFileIsFound() throws {
+        let files = FileManager.default
+        for object in DirectoryHomeTests.objects where !object.name.contains("/") || object == .deviceShare {
+            #expect(home.folderForFile() == nil)
+            try files.removeItem(atPath: home.path(of: object))
+            try files.createDirectory(atPath: home.path(of: object), withIntermediateDirectories: false)
+            #expect(home.folderForFile() == home.path(of: object))
+            try files.removeItem(atPath: home.path(of: object))
+        }
+    }
+
     @Test func nothingGoesThatWasNotJudged() throws {
         #expect(throws: TresorError.busy) { try home.erase([2], [tresor(1): [1]]) }
         #expect(throws: TresorError.busy) { try home.erase(nil, [tresor(1): [1]]) }

@@ -48,6 +48,8 @@ public struct IdentityRenewal: Sendable {
     /// trusted devices are removed.
     ///
     /// The identity file is replaced in one step. ``finish(progress:)`` brings the generation to the store and the tresors.
+    /// That ends a log-in at a service (SPEC §20.5): call ``Client/register(_:password:invitation:cost:)`` with the new
+    /// password afterwards.
     ///
     /// - Parameters:
     ///   - password: the password of the new password slot.
@@ -102,7 +104,8 @@ public struct IdentityRenewal: Sendable {
     }
 
     /// Publishes the newest card, and replaces the older generation in every tresor of this person. Where they are an
-    /// owner, the key is changed too. May be repeated.
+    /// owner, the key is changed too. May be repeated. A log-in at a service ends (SPEC §20.5): call
+    /// ``Client/register(_:password:invitation:cost:)`` with the new password afterwards.
     ///
     /// - Parameter progress: takes the number of tresors that are done, of all.
     /// - Returns: the tresors in which this failed, with the error. Repeat the call for those that can succeed later.

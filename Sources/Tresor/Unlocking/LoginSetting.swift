@@ -61,6 +61,23 @@ extension Login {
         return Registered(state: state, before: before, isSet: true)
     }
 
+    /// Registers as ``register(_:invitation:replaces:telling:)`` does, and makes sure that the log-in has the password. One
+    /// that the password opens is left as it is, with its count of failures.
+    ///
+    /// - Returns: the state of the account.
+    /// - Throws: the errors of ``register(_:invitation:replaces:telling:)``.
+    func ensure(_ password: borrowing Password, invitation: [UInt8]) async throws(TresorError) -> AccountState {
+        let registered = try await register(password, invitation: invitation)
+        guard !registered.isSet, registered.state != .closed else { return registered.state }
+        // The log-in of an account that waits cannot be tried.
+        if registered.state == .active, let handle = client.identity?.handle,
+            let opened = try? await open(handle, password: password), opened.chain == client.identity?.chain
+        {
+            return .active
+        }
+        return try await register(password, replaces: true).state
+    }
+
     /// Whether the log-in of an account opens the newest keys.
     private static func isGood(_ account: AccountAnswer, for identity: Identity) -> Bool {
         account.hasRecord && account.statement?.generation == identity.generation

@@ -38,7 +38,7 @@ struct LogoutCommand: SurfaceCommand {
     func perform() async throws {
         guard erase || !(force || yes) else { throw CommandFailure.usage("--force and --yes go with --erase") }
         let local = try CommandContext.local(options)
-        // Whatever is refused changes nothing.
+        // A refusal here leaves the sessions, the device and all that the home has of tresors and people.
         let erasure = erase ? try await HomeErasure.plan(options, losing: force) : nil
         try erasure?.confirm(yes: yes)
         let hasEnded = try await leave(local, erasure)
@@ -60,7 +60,8 @@ struct LogoutCommand: SurfaceCommand {
         } catch {
             failure = CommandFailure(error)
         }
-        try await ForgetCommand.forget(options)
+        // A home without an identity can delete nothing from the store, and loses the device share with the rest.
+        if erasure?.hasIdentity != false { try await ForgetCommand.forget(options) }
         guard let failure else { return hasEnded }
         throw CommandFailure(
             failure.error, "this device is not trusted any more, but your sessions did not end: \(failure.message)",

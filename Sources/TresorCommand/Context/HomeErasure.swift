@@ -6,7 +6,7 @@ import TresorCrypto
 import TresorRecords
 import TresorStore
 
-/// The erasure of a home (SPEC §8.9), judged before anything is changed.
+/// The erasure of a home (SPEC §8.9), judged before anything of it is deleted.
 struct HomeErasure {
     private let workplace: CommandContext
     /// The open identity; `nil` without one.
@@ -21,12 +21,15 @@ struct HomeErasure {
     /// What opens the identity elsewhere, in words; `nil` for a home without one.
     private var elsewhere: String?
 
+    /// Whether the home has an identity.
+    var hasIdentity: Bool { session != nil }
+
     /// Judges whether a home may be erased.
     ///
     /// - Parameter isForced: whether changes that were never sent may be lost.
     /// - Throws: 64 for unsent changes, for an identity that nothing opens elsewhere, for new keys that this home alone
-    ///   makes known, for a folder that is a symbolic link, and for what was never a home; the errors of
-    ///   ``CommandContext/open(_:creating:identifying:)``.
+    ///   makes known, for a folder that is a symbolic link, for a folder in the place of a file, and for what was never a
+    ///   home; 15 where the store has newer keys; the errors of ``CommandContext/open(_:creating:identifying:)``.
     static func plan(_ options: GlobalOptions, losing isForced: Bool) async throws -> HomeErasure {
         let local = try CommandContext.local(options)
         let places = local.invocation.places
@@ -36,21 +39,37 @@ struct HomeErasure {
                 "\(DisplayText.quoted(link)) is a symbolic link, and what is behind it is not deleted: put the folder itself "
                     + "there, or delete the link")
         }
+        if let folder = home.folderForFile() {
+            throw CommandFailure.usage(
+                "\(DisplayText.quoted(folder)) is a directory where this home keeps a file, and is not deleted: move it away"
+            )
+        }
         guard try local.client.home.read(.identity) != nil else { return try rest(of: home, isForced, local) }
-        // A log-in counts only if the password opens it now, so it is asked for even on a trusted device.
-        let isLoginAlone = try places.service() != nil && local.identityFile().kitLocator == nil
+        let isLoginAlone = try await isLoginAlone(options, local)
         let workplace = try await CommandContext.open(options, identifying: !isLoginAlone)
         if !isLoginAlone {
             let session = try await workplace.unlock(to: "erase this home")
             var erasure = try await judge(session, workplace, home, isForced)
             erasure.elsewhere = try await kit(session, workplace)
             if erasure.elsewhere != nil { return erasure }
-            guard workplace.service != nil else { throw nowhere(isService: false) }
+            guard workplace.service != nil else {
+                try await workplace.refuseOldKeys(session)
+                throw nowhere(isService: false)
+            }
         }
         let unlocked = try await UnlockedIdentity.open(workplace, to: "erase this home")
         var erasure = try await judge(unlocked.session, workplace, home, isForced)
         erasure.elsewhere = try await login(unlocked.session, unlocked.password, workplace)
         return erasure
+    }
+
+    /// Whether a service has no copy of a kit. A log-in counts only if the password opens it now, so that is then asked for
+    /// even on a trusted device, and once.
+    private static func isLoginAlone(_ options: GlobalOptions, _ local: CommandContext) async throws -> Bool {
+        guard try local.invocation.places.service() != nil else { return false }
+        guard let locator = try local.identityFile().kitLocator else { return true }
+        let nobody = try await CommandContext.open(options, identifying: false)
+        return try await nobody.client.store.kitCopy(locator: locator) == nil
     }
 
     /// Judges what the home has of its identity; not what others have of it.
@@ -134,8 +153,11 @@ struct HomeErasure {
             guard opened.chain == session.chain else { throw .forked }
         } catch {
             guard error == .wrongPassword else { throw await login.failure(of: error, as: handle) }
+            let until = try? login.login.blockedUntil()
+            let pause = until.map { "; no password is tried until \(Timestamp(seconds: $0).dateAndMinute) (UTC)" } ?? ""
             throw CommandFailure.usage(
-                "your identity is nowhere else: the password of this home does not open the log-in at \(login.place)",
+                "your identity is nowhere else: the password of this home does not open the log-in at "
+                    + "\(login.place)\(pause)",
                 hints: ["tresor login \(Shell.word(handle.text))", "tresor passwd"])
         }
         return "your name and password open it at \(login.place)"
@@ -150,6 +172,8 @@ struct HomeErasure {
     }
 
     /// Whether the service has a log-in of the newest keys. One that the home knows and the service does not show is none.
+    ///
+    /// - Throws: 64 where the service does not take the keys of this home although it may have seen them.
     private static func hasLogin(_ login: ServiceLogin, _ session: Session) async throws -> Bool {
         do throws(TresorError) {
             let account = try await login.login.account()
@@ -157,6 +181,13 @@ struct HomeErasure {
                 && account.statement?.generation == session.identity.generation
         } catch {
             guard [.noAccess, .waiting, .unsupported].contains(error) else { throw await login.failure(of: error) }
+            guard error != .noAccess || (try? session.client.cleanup.isIntroducingBlocking()) == true else {
+                let handle = session.handle
+                throw CommandFailure.usage(
+                    "the service at \(login.place) does not take the keys of this home, so nothing is erased: you have newer "
+                        + "ones, made on another machine, or no account there",
+                    hints: ["tresor login \(Shell.word(handle.text))", "tresor register"])
+            }
             return false
         }
     }
@@ -192,9 +223,8 @@ struct HomeErasure {
         try erase()
         places.forgetStore()
         _ = consume lock
-        let aside = (try? IdentityBackup.names(in: places)) ?? []
-        let names = aside.joined(separator: ", ")
-        let rest = aside.isEmpty ? "" : "; identities that were moved aside stay there: \(names)"
+        let aside = IdentityBackup.paths(in: places).map { DisplayText.quoted($0) }.joined(separator: ", ")
+        let rest = aside.isEmpty ? "" : "; what was moved aside of identities stays: \(aside)"
         workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(rest)")
     }
 

@@ -117,11 +117,18 @@ final class IdentityBackup: Sendable {
         return lstat(path, &status) == 0
     }
 
-    /// The names of the directories in a home to which identities were moved.
-    static func names(in places: Paths) throws(TresorError) -> [String] {
-        guard let home = try FileDescriptor.privateDirectory(places.data, creating: false) else { return [] }
-        let names = try SystemError.asFailed { () throws(SystemError) in try home.names() }
-        return names.filter { isName($0) }.sorted()
+    /// The paths in a home to which identities and device shares were moved, here or by hand: `identity.SECONDS`,
+    /// `identity.old`.
+    static func paths(in places: Paths) -> [String] {
+        [places.data, places.state].flatMap { directory in
+            let moved = ((try? names(in: directory)) ?? []).filter { $0.utf8.starts(with: "identity.".utf8) }
+            return moved.sorted().map { Paths.join(directory, $0) }
+        }
+    }
+
+    private static func names(in directory: String) throws(TresorError) -> [String] {
+        guard let opened = try FileDescriptor.privateDirectory(directory, creating: false) else { return [] }
+        return try SystemError.asFailed { () throws(SystemError) in try opened.names() }
     }
 
     /// Whether a directory has the name of one to which an identity was moved.

@@ -86,9 +86,10 @@
 
     /// Empties the write-ahead log after a write that erases, so that deleted bytes are not readable in it.
     ///
-    /// A reader can keep the log from being emptied. The next write then does it.
+    /// A reader can keep the log from being emptied. The next write then does it. So does the first write of a process:
+    /// the one before it may have been killed between the two.
     final class Erasure: Sendable {
-        private let isDue = Atomic(false)
+        private let isDue = Atomic(true)
 
         func finish(_ database: Database, erasing: Bool) {
             if erasing { isDue.store(true, ordering: .relaxed) }

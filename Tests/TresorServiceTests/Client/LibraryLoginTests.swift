@@ -87,6 +87,70 @@
             #expect(there.identity.chain == anna.identity.chain)
         }
 
+        /// A log-in that the password opens stays, and its owner still learns who guesses.
+        @Test func aRegistrationWithTheSamePasswordKeepsTheCountOfFailures() async throws {
+            let cost = try #require(Self.cheap)
+            let bench = try await Bench(withLogins: true)
+            let client = ServiceStage(bench).client(of: MemoryHome())
+            let anna = try await client.register("anna", password: Password("correct horse battery"), cost: cost)
+            let guesser = ServiceStage(bench).client(of: MemoryHome())
+            #expect(
+                await errorOf {
+                    _ = try await guesser.logIn("anna", password: Password("wrong horse battery"), cost: cost)
+                } == .wrongPassword)
+            bench.clock.now += 61
+            _ = try await client.register("anna", password: Password("correct horse battery"), cost: cost)
+            let kept = try await anna.client.login.account()
+            #expect(kept.failures == 1 && kept.statement?.revision == 1)
+            try await anna.unlocking.changePassword(to: Password("another horse battery"), cost: cost)
+            _ = try await client.register("anna", password: Password("another horse battery"), cost: cost)
+            let anew = try await anna.client.login.account()
+            #expect(anew.failures == 0 && anew.statement?.revision == 2)
+        }
+
+        /// New keys end the log-in. Registered again, the password opens them.
+        @Test func aRegistrationBehindARenewalSetsTheLogInAnew() async throws {
+            let cost = try #require(Self.cheap)
+            let bench = try await Bench(withLogins: true)
+            let client = ServiceStage(bench).client(of: MemoryHome())
+            let anna = try await client.register("anna", password: Password("correct horse battery"), cost: cost)
+            let renewed = try await anna.renewal.renew(
+                password: Password("another horse battery"), cost: cost, kit: nil)
+            #expect(try await renewed.renewal.finish().isEmpty)
+            let elsewhere = ServiceStage(bench).client(of: MemoryHome())
+            for words in ["correct horse battery", "another horse battery"] {
+                #expect(
+                    await errorOf { _ = try await elsewhere.logIn("anna", password: Password(words), cost: cost) }
+                        == .wrongPassword)
+            }
+            _ = try await client.register("anna", password: Password("another horse battery"), cost: cost)
+            let there = try await elsewhere.logIn("anna", password: Password("another horse battery"), cost: cost)
+            #expect(there.chain == renewed.chain)
+        }
+
+        /// A kit changes the password of the home alone. Registered again, the log-in has it too.
+        @Test func aRegistrationBehindARecoveryGivesTheLogInTheNewPassword() async throws {
+            let cost = try #require(Self.cheap)
+            let bench = try await Bench(withLogins: true)
+            let anna = try await ServiceStage(bench).client(of: MemoryHome()).register(
+                "anna", password: Password("correct horse battery"), cost: cost)
+            let kit = try RecoveryKit()
+            let typed = try RecoveryKit(typed: kit.words())
+            try await anna.unlocking.setKit(kit)
+            let client = ServiceStage(bench).client(of: MemoryHome())
+            _ = try await client.recover(kit: typed, newPassword: Password("another horse battery"), cost: cost)
+            _ = try await ServiceStage(bench).client(of: MemoryHome()).logIn(
+                "anna", password: Password("correct horse battery"), cost: cost)
+            _ = try await client.register("anna", password: Password("another horse battery"), cost: cost)
+            let elsewhere = ServiceStage(bench).client(of: MemoryHome())
+            #expect(
+                await errorOf {
+                    _ = try await elsewhere.logIn("anna", password: Password("correct horse battery"), cost: cost)
+                } == .wrongPassword)
+            let there = try await elsewhere.logIn("anna", password: Password("another horse battery"), cost: cost)
+            #expect(there.chain == anna.chain)
+        }
+
         /// Who waits for the operator keeps the identity, and is registered by the same call later.
         @Test func whoIsNotAdmittedWaits() async throws {
             let cost = try #require(Self.cheap)
@@ -103,6 +167,18 @@
                 await errorOf {
                     _ = try await elsewhere.logIn("anna", password: Password("correct horse battery"), cost: cost)
                 } == .wrongPassword)
+            // A password that was changed meanwhile is that of the log-in by the next call.
+            let waiting = try await client.unlock(password: Password("correct horse battery"))
+            try await waiting.unlocking.changePassword(to: Password("another horse battery"), cost: cost)
+            #expect(
+                await errorOf {
+                    _ = try await client.register("anna", password: Password("another horse battery"), cost: cost)
+                } == .waiting)
+            _ = try await bench.admin.ask(
+                AdmitRequest(user: waiting.user, card: waiting.chain.newest.hash, isAdmitted: true))
+            let anna = try await client.register("anna", password: Password("another horse battery"), cost: cost)
+            let there = try await elsewhere.logIn("anna", password: Password("another horse battery"), cost: cost)
+            #expect(anna.chain == waiting.chain && there.chain == waiting.chain)
         }
 
         @Test func aWrongPasswordLeavesTheHomeEmpty() async throws {
