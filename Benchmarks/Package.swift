@@ -13,7 +13,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
-        .target(name: "CBaseline", linkerSettings: [.linkedLibrary("sodium")]),
+        .target(name: "CBaseline", linkerSettings: [.linkedLibrary("sodium"), .linkedLibrary("sqlite3")]),
         .target(name: "CWire", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
         .target(
             name: "Measuring",

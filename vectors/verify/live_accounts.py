@@ -26,7 +26,8 @@ class AccountChecks:
         long = str(SHORT + 1)
 
         def rows():
-            yield 400, {}, {"start": "POST /v1/server HTTP/1.0"}
+            yield 505, {}, {"start": "POST /v1/server HTTP/1.0"}
+            yield 400, {}, {"start": "POST /v1/server HTTP/1.2"}
             yield 431, {"X-%d" % n: "1" for n in range(30)}, {}
             yield 431, {"X-Long": "x" * 4200}, {}
             yield 400, {"Host": None}, {}
@@ -114,18 +115,19 @@ class AccountChecks:
         self.speaks[other] = Spoken(self.place, other)
         refused("unverified", 400, self.ask, other, "register", other.chain.bytes, b"", b"")
         refused("no_access", 403, self.ask, self.carl, "register", self.carl.chain.bytes, bytes(16), b"")
-        refused("unsupported", 400, self.ask, self.carl, "register", self.carl.chain.bytes, b"", bytes(32))
+        refused("altered", 400, self.ask, self.carl, "register", self.carl.chain.bytes, b"", bytes(32))
         refused("no_access", 401, self.ask, self.carl, "register", self.dora.chain.bytes, b"", b"")
         refused("altered", 400, self.ask, self.carl, "register", self.carl.chain.bytes[:-1], b"", b"")
         refused("no_access", 401, self.ask, self.carl, "finish", b"", self.statement(self.carl), b"")
         self.ask(self.carl, "register", self.carl.chain.bytes, self.invite(b"carl"), b"")
-        for changes in ({"server": ZERO}, {"user": self.dora.user}, {"revision": 2}, {"generation": 1}):
+        for changes in ({"server": ZERO}, {"user": self.dora.user}, {"generation": 1}):
             refused("altered", 400, self.ask, self.carl, "finish", b"", self.statement(self.carl, **changes), b"")
+        refused("failed", 400, self.ask, self.carl, "finish", b"", self.statement(self.carl, revision=2), b"")
         login = self.statement(self.carl, record=bytes([1]) * 32, copy=bytes([1]) * 32)
-        refused("unsupported", 400, self.ask, self.carl, "finish", bytes(192), login, b"copy")
+        refused("altered", 400, self.ask, self.carl, "finish", bytes(192), login, b"copy")
         same(self.ask(self.carl, "finish", b"", self.statement(self.carl), b""), [ACTIVE], "state")
         later = self.statement(self.carl, time=self.now + 1)
-        refused("failed", 400, self.ask, self.carl, "finish", b"", later, b"")
+        refused("busy", 429, self.ask, self.carl, "finish", b"", later, b"")
         # A refusal frees the handle.
         same(self.register(self.dora), COMPLETE, "state")
         self.ask(self.olga, "admit", self.dora.user, self.dora.chain.newest.hash, 0)

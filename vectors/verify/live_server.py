@@ -15,6 +15,7 @@ from verify.own_log import OwnLog
 from verify.live_program import Live, same
 from verify.live_service import ASKED, Service, Spoken, Wire, refused, wrap_of_first
 from verify.live_accounts import AccountChecks
+from verify.live_logins import LoginChecks
 from verify.live_tresors import TresorChecks
 
 
@@ -41,20 +42,21 @@ def live_server(path):
 def check_log(service):
     """18.8: the fields of docs/SERVER.md alone, and no address, since nobody asked for it."""
     lines = service.log()
-    fields = {"at", "level", "event", "operation", "status", "error", "ms", "in", "out", "port", "process"}
+    fields = {"at", "level", "event", "operation", "status", "error", "cause", "ms", "in", "out", "port", "process"}
     same([line for line in lines if not set(line) <= fields], [], "fields")
     words = {value for line in lines for field, value in line.items() if field != "at" and isinstance(value, str)}
     unknown = words - {name.decode() for name in TARGETS} - set(EXIT_CODES)
-    same(unknown - {"info", "warning", "error", "health", "starting", "listening", "request", "stopping", "stopped"}, set(), "words")
+    same(unknown - {"info", "warning", "error", "health", "starting", "listening", "request", "stopping", "stopped", "name", "http-version"}, set(), "words")
 
 
-class LiveService(AccountChecks, TresorChecks):
+class LiveService(AccountChecks, LoginChecks, TresorChecks):
     """What people, devices and strangers ask of a service, and what it answers. Each check goes on where the one before ended."""
 
     def __init__(self, run, service, olga, now):
         self.run, self.now, self.olga = run, now, olga
         self.wire = Wire(service.port, service.directory / "certificate.pem")
         self.anna, self.bert, self.carl, self.dora = (OwnLog.person(name, time_=now) for name in (b"anna", b"bert", b"carl", b"dora"))
+        self.nobody = OwnLog.person(b"nora", time_=now)
         self.server, self.registration, self.approvers = self.wire.ask("server")
         self.here = server_id(encode_server(self.server))
         self.place = self.here, audience(b"https", b"127.0.0.1", service.port)
@@ -67,6 +69,7 @@ class LiveService(AccountChecks, TresorChecks):
 
     def all(self):
         for check in (self.form, self.one_after_the_other, self.nobody_is_told, self.registrations, self.refused_registrations,
+                      self.logins, self.refused_records, self.the_end_of_a_login,
                       self.cards, self.renewal, self.sessions, self.a_tresor, self.wrong_entries, self.what_is_not_there, self.a_share,
                       self.news, self.wraps, self.blobs, self.a_removal, self.a_device, self.kit_copies, self.the_end):
             self.wire.move()

@@ -26,7 +26,7 @@ ANSWERS = {
     "entries": "EntriesAnswer", "append": "OutcomeAnswer", "wraps": "WrapsAnswer", "tresors": "TresorsAnswer", "news": "NewsAnswer",
     "blob": "BlobAnswer", "blobs": "BlobsAnswer",
     "server-share": "ServerShareAnswer", "kit-copy": "KitCopyAnswer", "put-offer": "PutOfferAnswer",
-    "register": "RegisterAnswer", "finish": "FinishAnswer",
+    "register": "RegisterAnswer", "finish": "FinishAnswer", "login": "LoginAnswer", "finish-login": "FinishLoginAnswer",
     "account": "AccountAnswer", "inbox": "InboxAnswer"}
 MEDIA_TYPE = "application/vnd.tresor"
 ASKED, COMPLETE, ACTIVE = 1, 2, 3

@@ -3,6 +3,7 @@
 #include "CBaseline.h"
 
 #include <sodium.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,4 +107,66 @@ int baseline_argon2id(size_t memory, size_t passes) {
     unsigned char salt[16] = {0};
     if (sodium_init() < 0) return -1;
     return crypto_pwhash(derived, 32, "a password", 10, salt, passes, memory, crypto_pwhash_ALG_ARGON2ID13);
+}
+
+int baseline_multiply(size_t rounds) {
+    unsigned char element[32], scalar[32];
+    if (sodium_init() < 0) return -1;
+    crypto_core_ristretto255_random(element);
+    int status = 0;
+    for (size_t round = 0; round < rounds && status == 0; round++) {
+        crypto_core_ristretto255_scalar_random(scalar);
+        status |= crypto_scalarmult_ristretto255(element, scalar, element);
+    }
+    return status;
+}
+
+static const char *const statements[] = {
+    "BEGIN IMMEDIATE",
+    "INSERT INTO limits VALUES (?1, ?2) ON CONFLICT (bucket) DO UPDATE SET filled = filled + 1",
+    "INSERT INTO attempts VALUES (?1, zeroblob(32), 1, zeroblob(64), zeroblob(32), ?2)",
+    "COMMIT",
+    "DELETE FROM attempts WHERE attempt = ?1",
+    "UPDATE limits SET filled = filled - 1 WHERE bucket = ?1",
+};
+enum { begin, take, attempt, commit, end, give, statement_count };
+
+static sqlite3_stmt *prepared[statement_count];
+
+static int transactions_open(const char *path) {
+    sqlite3 *database;
+    if (sqlite3_open(path, &database) != SQLITE_OK) return -1;
+    const char *schema = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                         "CREATE TABLE limits (bucket BLOB PRIMARY KEY, filled INTEGER) WITHOUT ROWID;"
+                         "CREATE INDEX limits_by_time ON limits (filled);"
+                         "CREATE TABLE attempts (attempt BLOB PRIMARY KEY, account BLOB, revision INTEGER,"
+                         " expected BLOB, source BLOB, time INTEGER) WITHOUT ROWID;"
+                         "CREATE INDEX attempts_by_account ON attempts (account);"
+                         "CREATE INDEX attempts_by_time ON attempts (time);";
+    if (sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK) return -1;
+    for (int index = 0; index < statement_count; index++) {
+        if (sqlite3_prepare_v2(database, statements[index], -1, &prepared[index], NULL) != SQLITE_OK) return -1;
+    }
+    return 0;
+}
+
+static int step(int index, const unsigned char *key, int count) {
+    sqlite3_stmt *statement = prepared[index];
+    int values = sqlite3_bind_parameter_count(statement);
+    if (values > 0) sqlite3_bind_blob(statement, 1, key, count, SQLITE_STATIC);
+    if (values > 1) sqlite3_bind_int64(statement, 2, 1777730400);
+    int status = sqlite3_step(statement) == SQLITE_DONE ? 0 : -1;
+    sqlite3_reset(statement);
+    return status;
+}
+
+int baseline_transactions(const char *path) {
+    unsigned char id[16], buckets[3][32] = {{1}, {2}, {3}};
+    if (sodium_init() < 0 || (prepared[0] == NULL && transactions_open(path) != 0)) return -1;
+    randombytes_buf(id, sizeof id);
+    int status = step(begin, NULL, 0);
+    for (int index = 0; index < 3; index++) status |= step(take, buckets[index], 32);
+    status |= step(attempt, id, 16) | step(commit, NULL, 0) | step(begin, NULL, 0) | step(end, id, 16);
+    for (int index = 0; index < 3; index++) status |= step(give, buckets[index], 32);
+    return status | step(commit, NULL, 0);
 }

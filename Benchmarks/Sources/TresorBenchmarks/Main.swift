@@ -27,6 +27,7 @@ enum Main {
             ("logs", { $0.add(try await Logs.figures()) }),
             ("people", { $0.add(try await People.figures(in: directory)) }),
             ("approvals", { $0.add(try await Approvals.figures(in: directory)) }),
+            ("login", { try await Logins.measure(program, in: directory, for: $0) }),
             ("passwords", { $0.add(try await Passwords.figures()) }),
             ("before", { try await Before(program, in: directory)?.measure(for: $0) }),
         ]
@@ -41,7 +42,7 @@ enum Main {
     private static func usage() -> Never {
         print(
             "usage: Benchmarks/run [--processor-time] "
-                + "[records|many|files|commands|tresors|plans|logs|people|approvals|passwords|before]…")
+                + "[records|many|files|commands|tresors|plans|logs|people|approvals|login|passwords|before]…")
         exit(64)
     }
 }

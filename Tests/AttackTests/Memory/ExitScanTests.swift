@@ -138,6 +138,26 @@
             return try program.start(arguments, output: "/dev/null", error: "/dev/null")
         }
 
+        /// Nor do commands before a service, which stretch the password twice.
+        @Test(.enabled(if: RunningService.isBuilt, "tresor-server is not built"))
+        func A39_A131_noLogInLeavesASecretBehind() async throws {
+            try stage.add("anna")
+            var secrets = Secrets(of: "anna")
+            secrets.add(text: Array("PASSWORD-0815-anna".utf8), as: "the password")
+            secrets.add(text: Array("PASSWORD-4711-new".utf8), as: "the new password")
+            let service = try RunningService(on: stage, operator: "house")
+            try await run(&secrets, "register", "--store", service.address)
+            try await run(&secrets, "login", "anna", "--argon2id", "64,3", "--store", service.address)
+            try await run(
+                &secrets, "passwd", "--argon2id", "64,3", "--new-password-file", "new.password", "--store",
+                service.address, after: "PASSWORD-4711-new")
+            let said = String(decoding: service.said, as: UTF8.self)
+            for operation in ["register", "finish", "login", "finish-login"] {
+                #expect(said.contains("\"operation\":\"\(operation)\""), "\(operation)")
+            }
+            #expect(!said.contains("PASSWORD"))
+        }
+
         @Test func A39_A40_noCommandLeavesASecretBehind() async throws {
             var secrets = Secrets(of: "anna")
             secrets.add(text: Array("PASSWORD-0815-anna".utf8), as: "the password")

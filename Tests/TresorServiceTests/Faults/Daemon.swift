@@ -34,6 +34,8 @@ final class Daemon: @unchecked Sendable {
         (try? Data(contentsOf: URL(fileURLWithPath: output))).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
+    var isRunning: Bool { process.isRunning }
+
     /// What it does now.
     var does: String { doing(process.processIdentifier) }
 

@@ -6,6 +6,7 @@
     import Testing
     import TresorCore
     import TresorCrypto
+    import TresorTesting
 
     @testable import TresorRemote
     @testable import TresorServer
@@ -49,6 +50,28 @@
                 #expect(handler.calls.map(\.source) == [[127, 0, 0, 1], [127, 0, 0, 1]])
                 #expect(handler.calls.first?.authorization == "Tresor MARKED-4711-SESSION")
             }
+        }
+
+        /// The password and what it opens pass through a proxy in no form, and the proxy writes down no name.
+        @Test(arguments: Proxy.Kind.installed) func A131_aLogInIsInNoLogOfAProxy(_ kind: Proxy.Kind) async throws {
+            let directory = try TestDirectory()
+            let bench = try await Bench(withLogins: true)
+            bench.clock.now = UInt64(Date.now.timeIntervalSince1970)
+            let wire = try await RunningWire(
+                bench.service, at: .socket(path: directory["socket"]), names: ["127.0.0.1:8443"])
+            do {
+                let proxy = try await Proxy(kind, before: directory["socket"])
+                let login = try await MarkedLogin(
+                    at: proxy.port, knownAs: Audience(isSecure: true, host: "127.0.0.1", port: 8443))
+                #expect(login.secrets.found(in: login.messages) == [])
+                let logs = proxy.logs
+                #expect(logs.contains("/v1/finish-login") && !logs.contains(MarkedLogin.handle))
+                #expect(login.secrets.found(in: Data(logs.utf8)) == [])
+            } catch {
+                await wire.stop()
+                throw error
+            }
+            await wire.stop()
         }
 
         @Test(

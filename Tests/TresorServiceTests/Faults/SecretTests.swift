@@ -17,18 +17,7 @@
         private static let handle = "marked-4711-handle"
         private static let body = Array("MARKED-4711-A-BODY".utf8)
 
-        /// The marks as text, in hexadecimal, in base64 and as a list of numbers.
-        private static let forms: [[UInt8]] = [share, copy, Array(handle.utf8), body].flatMap { mark in
-            [
-                mark, Array(mark.map { String($0, radix: 16) }.joined().utf8),
-                Array(Data(mark).base64EncodedString().prefix(mark.count).utf8),
-                Array(mark.map { String($0) }.joined(separator: ", ").utf8),
-            ]
-        }
-
-        private static func marks(in bytes: Data) -> [String] {
-            forms.filter { bytes.range(of: Data($0)) != nil }.map { String(decoding: $0, as: UTF8.self) }
-        }
+        private static let marks = Marks([share, copy, Array(handle.utf8), body])
 
         /// Whether a program that crashes leaves a core file in its directory here.
         private static func leavesCores() async throws -> Bool {
@@ -42,7 +31,8 @@
         @Test func A131_nothingOfARequestIsInLogMetricsOrCore() async throws {
             let site = try Site()
             let made = await ServerProcess.run([
-                "init", site["clinic.db"], "--operator", try site.card(), "--registration", "open",
+                "init", site["clinic.db"], "--operator", try site.card(), "--registration", "open", "--argon2id",
+                "65536,3",
             ])
             #expect(made.code == 0, "\(made.error)")
             try FileManager.default.createDirectory(atPath: site["cores"], withIntermediateDirectories: false)
@@ -58,24 +48,32 @@
                 ])
             let port = try #require(await server.port(), "\(server.said)")
             try await ask(at: port)
+            let login = try await MarkedLogin(at: port)
+            // The search finds what is public.
+            #expect(!Marks([Array(MarkedLogin.handle.utf8)]).found(in: login.messages).isEmpty)
+            #expect(login.secrets.found(in: login.messages) == [])
 
             let scrape = try RawClient(port: metrics)
             await scrape.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let shown = try #require(await scrape.readAnswer())
             #expect(
                 String(decoding: shown.body, as: UTF8.self).contains("operation=\"put-server-share\",status=\"200\""))
-            #expect(Self.marks(in: Data(shown.body)) == [])
+            #expect(Self.marks.found(in: Data(shown.body)) + login.secrets.found(in: Data(shown.body)) == [])
 
             server.signal(SIGSEGV)
             _ = await server.end()
             let said = server.said
-            for operation in ["put-server-share", "put-kit-copy", "cards", "register", "append", "login"] {
+            for operation in [
+                "put-server-share", "put-kit-copy", "cards", "register", "append", "login", "finish-login",
+            ] {
                 #expect(said.contains("\"operation\":\"\(operation)\""), "\(operation)")
             }
-            #expect(Self.marks(in: Data(said.utf8)) == [])
-            // The database has them: the marks can be found.
+            #expect(Self.marks.found(in: Data(said.utf8)) + login.secrets.found(in: Data(said.utf8)) == [])
+            #expect(!said.contains(MarkedLogin.handle))
+            // The database has what requests brought: the marks can be found. It has nothing that a password opens.
             let kept = try ["clinic.db", "clinic.db-wal"].map { try Data(contentsOf: URL(fileURLWithPath: site[$0])) }
-            #expect(kept.contains { Self.marks(in: $0).count >= 3 })
+            #expect(kept.contains { Self.marks.found(in: $0).count >= 3 })
+            for bytes in kept { #expect(login.secrets.found(in: bytes) == []) }
             let left = try FileManager.default.contentsOfDirectory(atPath: site["cores"])
             #expect(left == [], "a core file")
             if try await !Self.leavesCores() { print("no program leaves a core file here: that was not tested") }

@@ -14,6 +14,7 @@
         private let writes = Atomic(0)
         private let erasures = Atomic(0)
         private let written = Atomic(0)
+        private let bytes = Atomic(0)
 
         init(_ engine: any SQLEngine) { self.engine = engine }
 
@@ -26,6 +27,8 @@
         var erasureCount: Int { erasures.load(ordering: .relaxed) }
         /// The number of statements that transactions have run which write.
         var writtenStatementCount: Int { written.load(ordering: .relaxed) }
+        /// The number of bytes that all statements were given as values.
+        var byteCount: Int { bytes.load(ordering: .relaxed) }
         var dialect: SQLDialect { engine.dialect }
 
         func write<Value: Sendable>(
@@ -63,6 +66,9 @@
                     engine.written.add(statements.count, ordering: .relaxed)
                 } else {
                     engine.statements.add(statements.count, ordering: .relaxed)
+                }
+                for case .bytes(let value) in statements.flatMap(\.values) {
+                    engine.bytes.add(value.count, ordering: .relaxed)
                 }
                 return try base.run(statements, finishing: finishing)
             }

@@ -82,8 +82,8 @@
             #expect(codes.contains(real) && !codes.contains(guessed))
         }
 
-        /// An account with a record, one without, and a handle that nobody has: as many bytes, transactions and statements,
-        /// and a row for each attempt.
+        /// An account with a record, one without, and a handle that nobody has, with the right password and with another
+        /// one: as many bytes, transactions and statements, and a row for each attempt.
         @Test func A116_aHandleThatNobodyHasLooksLikeAnother() async throws {
             var scene = try await LoginScene()
             _ = try await scene.person("anna")
@@ -92,7 +92,10 @@
             scene.service = try Service(engine: engine, settings: scene.bench.settings)
             defer { scene.service.shutDown() }
             func counts() -> [Int] {
-                [engine.count, engine.statementCount, engine.writeCount, engine.writtenStatementCount]
+                [
+                    engine.count, engine.statementCount, engine.writeCount, engine.writtenStatementCount,
+                    engine.byteCount,
+                ]
             }
             func work(_ body: () async throws -> Void) async throws -> [Int] {
                 let before = counts()
@@ -101,19 +104,19 @@
             }
             var begins: Set<[Int]> = []
             var ends: Set<[Int]> = []
-            for handle in ["anna", "bert", "nobody"] {
-                let request = try scene.first(handle)
+            for handle in ["anna", "bert", "cara"] {
+                let right = try scene.first(handle)
                 var replies: [ServiceReply] = []
-                for _ in 0..<2 {
+                for request in [right, right, try scene.first(handle, "another password")] {
                     begins.insert(try await work { replies.append(await scene.reply(to: request)) })
                 }
-                #expect(replies.map(\.status) == [200, 200] && replies.map(\.body.count) == [336, 336])
+                #expect(replies.map(\.status) == [200, 200, 200] && replies.map(\.body.count) == [336, 336, 336])
                 let answers = try replies.map { try LoginAnswer($0.body) }
                 // The evaluated element depends on the handle and on the message alone; all else is drawn.
                 #expect(answers[0].message.prefix(32) == answers[1].message.prefix(32))
                 #expect(answers[0].message.dropFirst(32).prefix(32) != answers[1].message.dropFirst(32).prefix(32))
                 #expect(answers[0].message.suffix(64) != answers[1].message.suffix(64))
-                #expect(try await scene.attemptCount() == 2)
+                #expect(try await scene.attemptCount() == 3)
                 for answer in answers {
                     let wrong = FinishLoginRequest(attempt: answer.attempt, message: [UInt8](repeating: 1, count: 64))
                     ends.insert(

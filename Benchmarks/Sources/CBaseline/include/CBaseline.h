@@ -17,6 +17,11 @@ int baseline_hash_and_verify(size_t rounds, size_t count, size_t message);
 int baseline_verify(size_t rounds, size_t message);
 int baseline_hash(size_t rounds, size_t count);
 int baseline_argon2id(size_t memory, size_t passes);
+// Multiplications of ristretto255, each by another scalar.
+int baseline_multiply(size_t rounds);
+// The two transactions of a log-in that write, in an SQLite file that stays open: one takes from three limits and notes an
+// attempt, the other one deletes the attempt and gives back.
+int baseline_transactions(const char *path);
 
 // Runs a program without input and output. Returns its exit code, or -1; the most memory it had, in KiB, goes to `peak`, which may be NULL.
 int baseline_run(char *const *arguments, char *const *environment, long *peak);

@@ -13,7 +13,7 @@ import TresorStore
 struct CommandHome: Sendable {
     static let clock: @Sendable () -> UInt64 = { UInt64(time(nil)) }
 
-    private static let password = "a password for measuring"
+    static let password = "a password for measuring"
 
     /// The directory of everything.
     let folder: String
@@ -21,7 +21,7 @@ struct CommandHome: Sendable {
     let program: Program
 
     var store: String { "\(folder)/store.db" }
-    private var passwordFile: String { "\(folder)/password" }
+    var passwordFile: String { "\(folder)/password" }
 
     /// Makes the home, with the program `tresor` at a path.
     init(_ path: String, in folder: String) throws {
