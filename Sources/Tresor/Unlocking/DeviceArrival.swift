@@ -30,14 +30,14 @@ package final class DeviceArrival: Sendable {
     }
 
     /// Refuses a home that is in use, before anybody types a code. What an interrupted installation left does not count,
-    /// nor does a service that the home has met.
+    /// nor do a service that the home has met, and tries to log in there.
     ///
     /// - Parameter user: the person whose installation may have been interrupted; `nil` while that is not known.
     /// - Throws: ``TresorError/usage(_:)`` with `identityExists`; the errors of the home.
     package static func checkEmpty(_ client: Client, for user: UserID? = nil) throws(TresorError) {
         guard try client.home.read(.identity) == nil else { throw .usage(.identityExists) }
         if try isInterrupted(client, for: user) { return }
-        for object in DeviceBelongings.kinds where object != .knownServices {
+        for object in DeviceBelongings.kinds where ![.knownServices, .knownLogins].contains(object) {
             guard try client.home.read(object) == nil else { throw .usage(.identityExists) }
         }
     }
@@ -135,6 +135,7 @@ package final class DeviceArrival: Sendable {
                 var objects = received.objects
                 objects[.knownServices] = try Self.services(
                     of: client, joining: objects[.knownServices], for: identity.user)
+                objects[.knownLogins] = try Self.logins(of: client, joining: objects[.knownLogins])
                 try client.cleanup.add(note)
                 for object in DeviceBelongings.kinds {
                     // An installation that was interrupted may have left what this machine does not give.
@@ -161,6 +162,13 @@ package final class DeviceArrival: Sendable {
         let met = try KnownServices(present)
         let given = try bytes.map { (bytes) throws(TresorError) in try KnownServices(bytes) } ?? KnownServices()
         return try met.joined(with: given, replacing: try isInterrupted(client, for: user)).bytes
+    }
+
+    /// The log-ins of both homes. Those of this one that do not read count as none.
+    private static func logins(of client: Client, joining bytes: [UInt8]?) throws(TresorError) -> [UInt8]? {
+        guard let bytes else { return try client.home.read(.knownLogins) }
+        let present = try client.home.read(.knownLogins).flatMap { try? KnownLogins($0) } ?? KnownLogins()
+        return present.joined(with: try KnownLogins(bytes)).bytes
     }
 
     /// Leaves a receipt in the place of the answer, which tells the other machine that it was taken; that one deletes the
@@ -263,6 +271,7 @@ package struct ReceivedIdentity: Sendable {
                 if let there = bundle.belongings.store, let here { stores.exchange(there, here) }
                 bytes = stores.bytes
             case .knownServices: _ = try KnownServices(bytes)
+            case .knownLogins: bytes = try KnownLogins(bytes).statements(of: identity.user).bytes
             default: _ = try Marks(bytes, of: identity)
             }
             objects[object] = bytes

@@ -264,6 +264,9 @@ package final class DeviceHandover: Sendable {
         case .heads: _ = try PinnedHeads(bytes)
         case .notedStores: return (try? NotedStores(bytes)) == nil ? [] : bytes
         case .knownServices: _ = try KnownServices(bytes)
+        case .knownLogins:
+            let logins = try KnownLogins(bytes).statements(of: session.user)
+            return logins.isEmpty ? [] : logins.bytes
         default: return (try? Marks(bytes, of: session.identity)) == nil ? [] : bytes
         }
         return bytes

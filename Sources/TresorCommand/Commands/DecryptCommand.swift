@@ -76,8 +76,14 @@ struct DecryptCommand: InputsCommand {
         if let from { expectations.author = try await verifiedAuthor(from, workplace) }
         if let record { expectations.record = try? Name(text: record) }
         if record != nil, expectations.record == nil { throw CommandFailure.usage("no file has that record name") }
-        try await DecryptRun(command: self, expectations: expectations, session: session, opener: opener)
-            .open(plan.steps)
+        do {
+            try await DecryptRun(command: self, expectations: expectations, session: session, opener: opener)
+                .open(plan.steps)
+        } catch {
+            // A file is not to blame where a wrap does not open.
+            await workplace.tresors.tell(session)
+            throw error
+        }
     }
 
     /// The command for one INPUT of several.

@@ -13,8 +13,8 @@ package struct DeviceBelongings: Sendable {
     /// the home does not have.
     package let objects: [[UInt8]]
 
-    /// The objects that go with an identity: pins, heads, noted stores, known services, marks.
-    package static let kinds: [HomeObject] = [.pins, .heads, .notedStores, .knownServices, .marks]
+    /// The objects that go with an identity: pins, heads, noted stores, known services, marks, known log-ins.
+    package static let kinds: [HomeObject] = [.pins, .heads, .notedStores, .knownServices, .marks, .knownLogins]
 
     package init(file: IdentityFile, store: StoreName?, objects: [[UInt8]]) {
         self.file = file

@@ -61,6 +61,34 @@ package struct KnownLogins: Hashable, Sendable {
         return encoder.bytes
     }
 
+    /// What another home of a person gets: the newest statement about their log-in at each service. Tries are those of one
+    /// home, and what others left in it stays there.
+    package func statements(of user: UserID) -> KnownLogins {
+        var all = KnownLogins()
+        for (server, login) in logins where login.statement?.user == user {
+            all.logins[server] = Login()
+            all.logins[server]?.statement = login.statement
+        }
+        return all
+    }
+
+    /// The log-ins of this home with the statements of another one of the same person: the newer one of each service stays.
+    package func joined(with others: KnownLogins) -> KnownLogins {
+        var all = self
+        for (server, statement) in others.logins.compactMapValues(\.statement) {
+            if let known = logins[server]?.statement, known.user == statement.user,
+                known.revision > statement.revision
+            {
+                continue
+            }
+            all.logins[server, default: Login()].statement = statement
+        }
+        return all
+    }
+
+    /// Whether nothing is known.
+    package var isEmpty: Bool { logins.isEmpty }
+
     /// Reads the log-in at a service, or the tries at an address.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``; the errors of the home.

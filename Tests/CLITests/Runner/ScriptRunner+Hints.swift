@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 
 /// Each hint that a command prints is run on the files as the command met them, and does not fail the same way.
 ///
 /// A hint that names a person is run with the home of that person. A hint that is no command of ours mends something, and
-/// the command that failed follows it.
+/// the command that failed follows it. A page is the same whatever the files are: it is shown once.
 extension ScriptRunner {
+    private static let shownPages = Mutex<Set<String>>([])
+
     /// The files before a command that is to fail.
     func copyForHints() throws -> URL {
         let before = work.appendingPathExtension("before")
@@ -28,7 +31,10 @@ extension ScriptRunner {
     ///   - before: the files as it met them; `nil` for a command that did not fail, whose hints go on from there.
     func runHints(after arguments: [String], input: String?, from before: URL?) throws {
         defer { before.map { try? FileManager.default.removeItem(at: $0) } }
-        guard let failed = last, case let hints = Self.hints(of: failed), !hints.isEmpty else { return }
+        guard let failed = last else { return }
+        let shown = Self.shownPages.withLock { $0 }
+        let hints = Self.hints(of: failed).filter { !shown.contains($0) }
+        guard !hints.isEmpty else { return }
         let before = try before ?? copyForHints()
         defer { try? FileManager.default.removeItem(at: before) }
         let after = work.appendingPathExtension("after")
@@ -48,6 +54,7 @@ extension ScriptRunner {
             guard !result.errorText.contains(#/^usage: /#.anchorsMatchLineEndings()),
                 result.code == 0 || result.code != failed.code || result.errorText != failed.errorText
             else { throw ScriptFailure("the hint does not work: \(hint): \(result.code): \(result.errorText)") }
+            if hint.hasPrefix("tresor help ") { Self.shownPages.withLock { _ = $0.insert(hint) } }
         }
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Dispatch
+    import TestSupport
     import Testing
     import TresorCore
     import TresorCrypto
@@ -28,6 +30,37 @@
             scene.bench.clock.now -= 6_001
             try await scene.service.sweep()
             #expect(await scene.reply(to: request, from: last).status == 200)
+        }
+
+        /// Somebody takes all of a bucket that a sweep finds full, and the sweep waits for the row.
+        @Test func A118_aSweepLeavesABucketFromWhichSomebodyTakes() async throws {
+            guard EngineKind.current == .postgres else { return }
+            let scene = try await LoginScene()
+            let (bench, request) = (scene.bench, try scene.first("nobody"))
+            let limits = LoginLimits(secret: try #require(bench.settings.logins))
+            let buckets = try limits.buckets(of: request.handle, from: LoginScene.source)
+            #expect(await scene.reply(to: request).status == 200)
+            bench.clock.now += 3_600
+            let taking = buckets.map { $0.taking(at: LoginLimits.milliseconds(bench.clock.now)) }
+            let (isTaken, isSeen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let first = Task { [engine = bench.engine] in
+                try await engine.write { (transaction) throws(TresorError) in
+                    for _ in 0..<LoginLimits.Rate.pair.count { _ = try transaction.run(taking) }
+                    isTaken.signal()
+                    isSeen.wait()
+                }
+            }
+            try await Cores.apart { isTaken.wait() }
+            let other = try await bench.anotherService()
+            defer { other.shutDown() }
+            let second = Task { try await other.sweep() }
+            let waiting = SQL(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+            try await wait(looks: 100_000) { try await bench.engine.read(waiting).first?.integer(0) != 0 }
+            isSeen.signal()
+            try await first.value
+            try await second.value
+            #expect(await scene.reply(to: request).status == 429)
         }
 
         @Test func A118_allStrangersTogetherHaveALimit() async throws {

@@ -29,12 +29,13 @@
             .inbox: "-------+-w-uu", .invite: "-------+-w-uu", .admit: "-------+-w-uu",
         ]
 
-        /// All operations. Those that take something away come last, and last of all the one that ends the role.
+        /// All operations but the one that ends sessions. Those that take something away come last, and last of all the one
+        /// that ends the role.
         private static func operations(_ role: Role) -> [ServiceOperation] {
             let last: [ServiceOperation] =
-                [.deleteTresor, .endSessions]
+                [.deleteTresor]
                 + (role == .device ? [.deleteAccount, .deleteServerShares] : [.deleteServerShares, .deleteAccount])
-            return ServiceOperation.allCases.filter { !last.contains($0) } + last
+            return ServiceOperation.allCases.filter { !last.contains($0) && $0 != .endSessions } + last
         }
         private static let aboutTresors: [ServiceOperation] = [
             .entries, .append, .wraps, .putWraps, .putBlob, .blob, .blobs, .deleteBlobs, .deleteTresor,
@@ -49,43 +50,67 @@
             }
         }
 
-        @Test(arguments: Role.allCases) func A128_everyoneDoesWhatTheirRoleAllows(_ role: Role) async throws {
-            let common = try await RoleScene()
+        /// Asks for an operation, and expects the answer of the table. A refusal changes nothing.
+        private static func expectAnswer(
+            to operation: ServiceOperation, by role: Role, _ scene: RoleScene
+        ) async throws {
+            let row = try #require(table[operation])
+            #expect(row.count == Role.allCases.count)
             let column = try #require(Role.allCases.firstIndex(of: role))
+            let bench = scene.house.bench
+            let signer = try scene.signer(role)
+            let before = try await bench.rows()
+            let isAboutTresor = aboutTresors.contains(operation)
+            let head = isAboutTresor ? try await scene.house.state().head : Head(sequence: 0, hash: .zero)
+            let body =
+                try await scene.body(operation, about: scene.house.tresor, head, by: signer)
+                ?? scene.body(operation, by: signer)
+            let reply = try await scene.reply(to: operation, body, by: signer, role)
+            guard let refusal = try expected(Array(row)[column]) else {
+                #expect(reply.status == 200, "\(role) \(operation)")
+                return
+            }
+            #expect(reply == refusal, "\(role) \(operation)")
+            #expect(try await bench.rows() == before, "\(role) \(operation)")
+        }
+
+        @Test(arguments: Role.allCases) func A128_everyoneDoesWhatTheirRoleAllows(_ role: Role) async throws {
+            let scene = try await RoleScene()
             for operation in Self.operations(role) {
-                let row = try #require(Self.table[operation])
-                #expect(row.count == Role.allCases.count)
-                // It ends the session that asks.
-                let scene = operation == .endSessions ? try await RoleScene() : common
-                let bench = scene.house.bench
-                let signer = try scene.signer(role)
-                let before = try await bench.rows()
-                let isAboutTresor = Self.aboutTresors.contains(operation)
-                let head = isAboutTresor ? try await scene.house.state().head : Head(sequence: 0, hash: .zero)
-                let body =
-                    try await scene.body(operation, about: scene.house.tresor, head, by: signer)
-                    ?? scene.body(operation, by: signer)
-                let reply = try await scene.reply(to: operation, body, by: signer, role)
-                guard let refusal = try Self.expected(Array(row)[column]) else {
-                    #expect(reply.status == 200, "\(role) \(operation)")
-                    continue
-                }
-                #expect(reply == refusal, "\(role) \(operation)")
-                #expect(try await bench.rows() == before, "\(role) \(operation)")
+                try await Self.expectAnswer(to: operation, by: role, scene)
             }
         }
 
-        @Test(arguments: Role.allCases) func A128_nobodyLearnsWhichTresorsThereAre(_ role: Role) async throws {
+        /// It ends the sessions of the person who asks, and of nobody who asks after them. A device has those of its person.
+        @Test func A128_everyoneEndsTheirOwnSessions() async throws {
             let scene = try await RoleScene()
+            for role in Role.allCases where role != .device {
+                try await Self.expectAnswer(to: .endSessions, by: role, scene)
+            }
+            try await Self.expectAnswer(to: .endSessions, by: .device, try await RoleScene())
+        }
+
+        @Test func A128_nobodyLearnsWhichTresorsThereAre() async throws {
+            let scene = try await RoleScene()
+            let unknown = TresorID(try #require(Hash256(try randomBytes(32))))
+            let before = try await scene.house.bench.rows()
+            for role in Role.allCases {
+                try await Self.expectNothingLearnt(by: role, of: unknown, scene)
+                #expect(try await scene.house.bench.rows() == before, "\(role)")
+            }
+        }
+
+        /// The answers about somebody else's tresor are those about one that is not there.
+        private static func expectNothingLearnt(
+            by role: Role, of unknown: TresorID, _ scene: RoleScene
+        ) async throws {
             let refusal: ServiceReply =
                 switch role {
                 case .applicant: .refused(.waiting)
                 case .unknown, .nobody: .unauthorized
                 default: .forbidden
                 }
-            let unknown = TresorID(try #require(Hash256(try randomBytes(32))))
-            let before = try await scene.house.bench.rows()
-            for operation in Self.aboutTresors {
+            for operation in aboutTresors {
                 for head in [scene.foreignHead, Head(sequence: 3, hash: .zero)] {
                     for tresor in [scene.foreign, unknown] {
                         let signer = try scene.signer(role)
@@ -95,7 +120,6 @@
                     }
                 }
             }
-            #expect(try await scene.house.bench.rows() == before)
             guard role.isActive else { return }
             // Nor does a list name one.
             let signer = try scene.signer(role)

@@ -84,6 +84,9 @@ extension ApprovalTests {
         #expect(damagingKey.count > 0 && withholding.count > 0)
         evil.behave()
         try await approve()
+        let hiding = evil.lieAboutWraps(of: house.user) { _ in [] }
+        #expect(await failure { _ = try await house.files.open(file) } == .noAccess)
+        #expect(hiding.count > 0 && house.evidence.isEmpty)
         let damaging = evil.lieAboutWraps(of: house.user) { $0.map(damaged) }
         #expect(await failure { _ = try await house.files.open(file) } == .altered)
         let notices = await house.takeNotices()

@@ -83,7 +83,7 @@ import TresorCrypto
         func give(_ count: Int) -> TresorError? {
             error {
                 let belongings = DeviceBelongings(
-                    file: file, store: nil, objects: [[UInt8](repeating: 0, count: count), [], [], [], []])
+                    file: file, store: nil, objects: [[UInt8](repeating: 0, count: count), [], [], [], [], []])
                 _ = try DeviceAnswer(anna, belongings, to: offer, under: key)
             }
         }

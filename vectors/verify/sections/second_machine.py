@@ -74,7 +74,7 @@ def read_bundle(data):
     file = read_identity_file(encoded)
     require([slot.kind for slot in file.slots] in ([KIT], [PASSWORD]))
     store = reader.opaque16(0, 4096)
-    objects = [reader.opaque32(0, LONGEST_ANSWER) for _ in range(5)]
+    objects = [reader.opaque32(0, LONGEST_ANSWER) for _ in range(6)]
     require(len(data) == padded_size(reader.at) and not any(reader.take(reader.left())))
     keys = open_previous(file.chain, seed, file.previous)
     require(equal(identity_tag(keys[-1], file.before_tag), file.tag))

@@ -72,5 +72,23 @@ extension RealAttackTests {
                 try await desk.open(Name(typed: "anna"), password: password("first")).chain == anna.chain
             }
         }
+
+        @Test func A122_withoutTheNotesOfTheOtherMachineAFormerPasswordCounts() async throws {
+            let service = try LoginService()
+            let anna = try await world.quick("anna")
+            let hers = login(anna.client, at: service)
+            _ = try await hers.register(password("first"))
+            let former = service.kept
+            _ = try await hers.register(password("second"), replaces: true)
+            let noted = try #require(try anna.client.home.read(.knownLogins))
+            let given = try KnownLogins(noted).statements(of: anna.user)
+            service.kept = former
+            await RealAttackTests.expectReal(.forked, without: .givenLogins) {
+                let home = MemoryHome()
+                try home.replace(.knownLogins, with: KnownLogins().joined(with: given).bytes)
+                let desk = login(world.client(home), at: service)
+                return try await desk.open(Name(typed: "anna"), password: password("first")).chain == anna.chain
+            }
+        }
     }
 }

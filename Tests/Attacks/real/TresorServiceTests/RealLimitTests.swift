@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import NIOEmbedded
     import NIOHTTP1
     import Testing
     import TresorCore
@@ -8,6 +9,7 @@
 
     @testable import TresorServer
     @testable import TresorService
+    import TresorTLS
     import TresorTesting
 
     /// The attacks on what everybody shares: room, time and the limits of an address.

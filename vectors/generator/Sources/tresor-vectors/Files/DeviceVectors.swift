@@ -170,7 +170,7 @@ struct DeviceVectors: TestWriter {
         let store = ascii("https://tresor.example")
         let pins = join(preamble("tresorP1"), u64(1_767_225_700), [0], prefixed(Cast.anna.chain))
         let heads = join(preamble("tresorH1"), u64(0), draw("tresor", 32), u64(3), draw("head", 32))
-        let objects = [pins, heads, [], [], []]
+        let objects = [pins, heads, [], [], [], []]
         var number = 0
         func answer(
             _ person: Person, to other: Offer? = nil, store name: Bytes? = nil,
@@ -200,10 +200,10 @@ struct DeviceVectors: TestWriter {
                 "K": Self.key(code), "info": made.info, "plaintext": made.plaintext, "enc": made.wrapping.enc,
                 "ct": made.wrapping.ciphertext,
             ], out: output(made, file, store: store, objects))
-        let nothing = answer(person, store: []) { $0.objects = [[], [], [], [], []] }
+        let nothing = answer(person, store: []) { $0.objects = [[], [], [], [], [], []] }
         valid(
             "of a home that knows nothing, without a store's name", ["EdgeCase"], in: input(nothing),
-            out: output(nothing, file, store: [], [[], [], [], [], []]))
+            out: output(nothing, file, store: [], [[], [], [], [], [], []]))
         var password = IdentityFileWriter(person, draw)
         password.slots = [password.passwordSlot("password of emil")]
         let without = password.bytes
