@@ -34,7 +34,7 @@ final class Daemon: @unchecked Sendable {
         (try? Data(contentsOf: URL(fileURLWithPath: output))).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// What it does now.
+    /// Its work at this moment.
     var does: String { doing(process.processIdentifier) }
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
