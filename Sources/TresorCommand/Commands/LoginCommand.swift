@@ -111,8 +111,8 @@ struct LoginCommand: SurfaceCommand {
         case .wrongPassword:
             CommandFailure(
                 of: error,
-                "no log-in at \(service.place) opens with this name and password: one of the two is mistyped, or there is "
-                    + "no log-in by password of this name", hints: ["tresor recover"])
+                "the log-in at \(service.place) failed: the name or the password is wrong, or this name has no log-in by "
+                    + "password", hints: ["tresor recover"])
         case .noAccess:
             CommandFailure(
                 of: error,

@@ -80,9 +80,9 @@ struct ServiceLogin: Sendable {
         let count = account.failures
         workplace.output.say(
             "\(count) \(count == 1 ? "log-in" : "log-ins") under your handle since "
-                + "\(Timestamp(seconds: statement.time).date) did not end with the password, the last at "
-                + "\(Timestamp(seconds: account.failed).dateAndMinute); if they were not yours, somebody guesses: "
-                + "a long password keeps them out")
+                + "\(Timestamp(seconds: statement.time).date) failed, the last at "
+                + "\(Timestamp(seconds: account.failed).dateAndMinute); if they were not yours, somebody guesses your "
+                + "password: a long one keeps them out")
     }
 
     /// Gives the log-in another password.
@@ -167,7 +167,7 @@ struct ServiceLogin: Sendable {
             let isFair = (try? Argon2id.Cost(memoryKiB: server.memoryKiB, passes: server.passes)) != nil
             words =
                 isFair
-                ? "what the service at \(place) shows of a log-in is not what its owner left there: it is damaged or forged"
+                ? "the log-in that the service at \(place) shows is not the one that its owner left there: it is damaged or forged"
                 : "the service at \(place) asks for a cost of passwords that no service may choose; nothing that depends "
                     + "on the password was sent"
         } else {
@@ -188,8 +188,8 @@ struct ServiceLogin: Sendable {
         CommandFailure(
             of: .forked,
             "the service at \(place) shows an older log-in of yours than this home knows, or none: it was restored from a "
-                + "backup, it ended your registration, your newest keys are not there yet, or it wants a former password to "
-                + "count; ask its operator; if it was restored, each home that says this takes it as it is",
+                + "backup, it ended your registration, it does not have your newest keys yet, or it tries to bring back a "
+                + "former password; ask its operator; if it was restored, tell each home that says this to take it as it is",
             hints: [wayOut])
     }
 
@@ -228,8 +228,8 @@ struct ServiceLogin: Sendable {
         }
         return CommandFailure(
             of: .busy,
-            "\(KnownLogins.mostFailures) tries at \(place) did not open with the password: each more would "
-                + "let the one who answers there test a guess of it, so nothing was sent, and nothing will be until "
+            "\(KnownLogins.mostFailures) log-ins at \(place) failed in a row: with each, anyone who answers there may test "
+                + "one guess of your password, so nothing was sent, and nothing will be until "
                 + "\(Timestamp(seconds: until).dateAndMinute) (UTC); \(otherWays)")
     }
 }
