@@ -123,6 +123,21 @@ struct LoginCommand: SurfaceCommand {
         }
     }
 
+    /// Names the tresors of this home that anyone with the older keys of its person can have made. The person alone knows
+    /// that they made them.
+    private func tellOwnTresors(of session: Session, _ output: Output) {
+        let client = session.client
+        for tresor in (try? client.logs.knownBlocking()) ?? [] {
+            guard session.tresors.knownNameBlocking(of: tresor) != .own,
+                let state = try? client.archive.verifiedState(of: tresor), state.founder == session.identity.user,
+                (try? client.trust.founderTrust(in: state)) == .unverified
+            else { continue }
+            let failure = TresorResolver.madeWithOldKeys(tresor, hint: "")
+            output.say(failure.message)
+            for hint in failure.hints { output.hint(hint) }
+        }
+    }
+
     private func report(
         _ session: Session, _ former: CardChain?, isNew: Bool, _ service: ServiceLogin, _ workplace: CommandContext
     ) throws {
@@ -134,6 +149,7 @@ struct LoginCommand: SurfaceCommand {
             output.say(
                 "this home has your newer keys; trusted devices and the kit of the older ones no longer open it; if you made "
                     + "no newer ones, \(OldKeys.theft)")
+            tellOwnTresors(of: session, output)
         }
         output.say(
             "\(DisplayText.name(chain.handle.bytes)) is logged in at \(service.place), generation "
