@@ -180,7 +180,7 @@ public struct Client: Sendable {
     @concurrent package func makeIdentity(
         handle: Name, password: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) -> Session {
-        let password = try HeldPassword(copying: password)
+        let password = Held(try Password(copying: password))
         try Cancellation.check()
         let (file, identity) = try await Cores.apart { () throws(TresorError) in
             guard try home.read(.identity) == nil else { throw .usage(.identityExists) }
@@ -202,7 +202,7 @@ public struct Client: Sendable {
     ///   ``TresorError/altered`` when the file is not what its owner wrote; ``TresorError/cancelled`` for a task that
     ///   was cancelled.
     @concurrent public func unlock(password: borrowing Password) async throws(TresorError) -> Session {
-        let password = try HeldPassword(copying: password)
+        let password = Held(try Password(copying: password))
         try Cancellation.check()
         let identity = try await Cores.apart { () throws(TresorError) in
             try identityFileBlocking().open(withPassword: password.value)

@@ -8,7 +8,7 @@ struct ReadmeSession {
         /// The command, after the prompt.
         let command: String
         let person: String
-        /// What the reader sees after it.
+        /// The output that the reader sees after it.
         var output: [String] = []
     }
 

@@ -96,7 +96,7 @@ pid_t probe_spawn(
     pid_t child = fork();
     if (child != 0) return child;
     setsid();
-    // What the tests block or ignore is not blocked or ignored in the program.
+    // Signals that the tests block or ignore are not blocked or ignored in the program.
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

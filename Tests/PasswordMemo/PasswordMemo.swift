@@ -8,7 +8,7 @@ import Foundation
 /// The program does everything else as always. A password or salt that the table does not have costs what it costs, and
 /// so does any cost but the floor.
 public enum PasswordMemo {
-    /// What loads it, before what the tests themselves were started with; nothing where there is no C compiler, or under a
+    /// The variables that load it, before those of the tests themselves; none where there is no C compiler, or under a
     /// sanitizer, which has to be loaded first.
     public static let environment: [String: String] =
         library.map { library in

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What a process does: its command line, its state, and the call of the kernel that it waits in. A wait that is given
+/// The work of a process: its command line, its state, and the call of the kernel it waits in. A wait that is given
 /// up says so.
 public func doing(_ process: Int32) -> String {
     func content(_ name: String) -> String {

@@ -3,12 +3,12 @@
 import Foundation
 public import Testing
 
-/// What the gate leaves to the long run: tests that real time, chance, the system's schedule, or much memory decide.
+/// The gate leaves these to the long run: tests that real time, chance, the system's schedule, or much memory decide.
 public enum LongRun {
     /// Whether this is the long run, as `scripts/long` says with `TRESOR_LONG_RUN=1`.
     public static let isOn = ProcessInfo.processInfo.environment["TRESOR_LONG_RUN"] == "1"
 
-    /// What chance in tests begins with: one fixed number in the gate, another one in each long run. `TRESOR_SEED` names
+    /// Chance in tests begins with this: one fixed number in the gate, another one in each long run. `TRESOR_SEED` names
     /// it.
     public static let seed: UInt64 = {
         if let named = ProcessInfo.processInfo.environment["TRESOR_SEED"].flatMap({ UInt64($0) }) { return named }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a test waited for did not come.
+/// The end of a wait for something that did not come.
 public struct NeverCame: Error {}
 
 /// Lets other tasks go on until a condition holds.

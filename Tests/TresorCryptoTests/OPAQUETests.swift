@@ -156,6 +156,18 @@ import Testing
         }
     }
 
+    /// The code key is the function of the public key, and of each server another.
+    @Test func theCodeKeyRestsOnTheSeed() throws {
+        let server = try Self.server()
+        let element = server.publicKey
+        let expected = try server.register(element.span, identifier: [])
+        let key = try server.codeKey()
+        #expect(key.span.publicBytes == expected)
+        let other = try Self.server().codeKey()
+        let isEqual = key.matches(other)
+        #expect(!isEqual)
+    }
+
     @Test(arguments: [0, 31, 33])
     func elementsHaveThirtyTwoBytes(count: Int) throws {
         let request = [UInt8](repeating: 1, count: count)

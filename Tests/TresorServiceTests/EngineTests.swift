@@ -11,7 +11,7 @@
 
     @testable import TresorService
 
-    /// What both engines promise.
+    /// The promises of both engines.
     @Suite struct EngineTests {
         /// Opens an engine with one table, `items (item, number, value)`.
         private static func engine(_ kind: EngineKind) async throws -> any SQLEngine {

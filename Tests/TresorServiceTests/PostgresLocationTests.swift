@@ -34,7 +34,7 @@
             #expect(PostgresLocation(text) == nil)
         }
 
-        /// What libpq takes for a name may be a password. Neither messages nor the log show its reason then.
+        /// A text that libpq takes for a name may be a password. Neither messages nor the log show its reason then.
         @Test(arguments: [
             "postgresql:///db?host=/nowhere&user=tresor:secretword",
             "postgresql://tresor;secretword@/db?host=/nowhere",
@@ -54,7 +54,7 @@
             #expect(text.contains("sslmode") || !location.reason(in: words).contains("secretword"))
         }
 
-        /// What libpq takes is taken, also where it is not shown.
+        /// Settings that libpq takes are taken, also where they are not shown.
         @Test(arguments: [
             "postgresql://host/db?krbsrvname=a/b", "postgresql://host/db?sslrootcert=/a@b.pem",
             "postgresql://host/db?krbsrvname=a@b&user=tresor", "host=a krbsrvname='a b'", "host=a requirepeer='a:b'",

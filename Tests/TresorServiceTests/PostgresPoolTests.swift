@@ -10,7 +10,7 @@
 
     @testable import TresorPostgres
 
-    /// What waits for a connection to PostgreSQL. No server is asked.
+    /// Those who wait for a connection to PostgreSQL. No server is asked.
     @Suite struct PostgresPoolTests {
         /// A pool with one write at a time, which is at work until it is told to end.
         private struct Stage {
@@ -146,7 +146,7 @@
                 try await wait { running.count.withLock { $0 } == 3 }
             }
 
-            // What still waits at the end is told so.
+            // The ones who still wait at the end are told so.
             try await hang()
             let left = write(.done)
             try await wait { pool.waitingCount == 1 }

@@ -11,7 +11,7 @@
     @testable import TresorPostgres
     @testable import TresorService
 
-    /// What PostgreSQL alone can do to a service: break connections, and let transactions collide.
+    /// The things that PostgreSQL alone can do to a service: break connections, and let transactions collide.
     @Suite(.enabled(if: PostgresCluster.programs != nil, "PostgreSQL is not installed")) struct PostgresTests {
         private static let items = Schema(steps: [
             [Table(name: "items", columns: [.bytes("item"), .integer("number")], key: ["item"])]
@@ -49,7 +49,7 @@
             }
             #expect(
                 try await engine.read(SQL("SELECT number FROM items WHERE item = $1", [.bytes([1])])) == [SQLRow([3])])
-            // Who listens is told that hints were lost, and hears new ones.
+            // A listener is told that hints were lost, and hears new ones.
             var isTold = false
             for await hint in hints {
                 if hint == [7] { break }
@@ -61,7 +61,7 @@
             await other.close()
         }
 
-        /// Who waits hears the first hint at once. Each notification is a transaction, and those behind it share one.
+        /// A waiter hears the first hint at once. Each notification is a transaction, and those behind it share one.
         @Test func hintsThatComeCloseTogetherAreSentTogether() {
             let start = ContinuousClock.now
             var pending = PendingHints()
@@ -91,7 +91,7 @@
             // The first has been sent. Those that come close behind it wait.
             for hint in 1...8 as ClosedRange<UInt8> { engine.notify([hint]) }
             await engine.close()
-            // What is sent later comes later: here nothing more can come.
+            // A hint that is sent later comes later: here nothing more can come.
             other.notify([9])
             var received: Set<[UInt8]> = []
             for await hint in hints {

@@ -180,7 +180,7 @@ private struct BrokenStore: FrontStore {
 private final class RacingStore: FrontStore {
     private struct Log {
         var entries: [[UInt8]] = []
-        /// What the second writer has seen.
+        /// The entries that the second writer has seen.
         var stale: [[UInt8]]?
     }
 

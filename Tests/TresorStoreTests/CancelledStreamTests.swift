@@ -10,7 +10,7 @@ import TresorTesting
 
 /// A stream whose task was cancelled is `cancelled`, and leaves no file.
 @Suite struct CancelledStreamTests {
-    /// What a source or a sink does at the call at which its task is cancelled.
+    /// The way of a source or a sink at the call at which its task is cancelled.
     enum Reaction: CaseIterable {
         /// It does what it is asked for.
         case goesOn

@@ -7,7 +7,7 @@
 
     @testable import TresorStore
 
-    /// What a file takes over from the one that it replaces.
+    /// The attributes that a file takes over from the one that it replaces.
     @Suite("Attributes of files")
     struct FileAttributesTests {
         private static let accessListName = "system.posix_acl_access"

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// What a file mentions of a folder above its own.
+    /// The names that a file mentions of a folder above its own.
     private static func mentions(
         upwards sources: [(folder: String, name: String, source: SwiftSource)], _ layers: [String]
     ) -> [String] {

@@ -86,7 +86,7 @@ import Testing
         }
         #expect(structs.count > 30)
         for name in structs {
-            // What the coders read and write themselves has no type.
+            // The structs that the coders read and write themselves have no type.
             let isField = functions.contains(name.lowercased())
             let isType = name.split(separator: ".").allSatisfy { types.contains(String($0)) }
             #expect(isType || isField, "\(name)")

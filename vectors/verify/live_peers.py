@@ -14,7 +14,7 @@ from verify.live_program import same
 PEER = pathlib.Path(__file__).with_name("peer.py")
 RUNS = ["right password", "wrong password", "record opened by the other client", "changed server code"]
 PACKAGES = ["opaque-ke-py", "opaque-snake", "opaquepy"]
-# What the packages have, and let nobody choose: memory_kib and passes, the context, and the public keys as names.
+# The packages have these, and let nobody choose: memory_kib and passes, the context, and the public keys as names.
 COST, CONTEXT = (19456, 2), b""
 NAME, PASSWORD, OTHER = "änna".encode(), "correct horse bättery staple".encode(), "correct horse bättery stable".encode()
 

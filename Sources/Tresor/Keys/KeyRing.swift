@@ -16,8 +16,6 @@ package actor KeyRing {
     private var openedWraps: [TresorID: [UInt64: [UInt8]]] = [:]
     /// The approval keys that were released to this person.
     private var released: [TresorID: ReleasedKeys] = [:]
-    /// The first wrap of this search that did not open with the approval, its approver, and the epoch.
-    private var spoiled: (ApprovalEvidence, UserID, UInt64)?
     /// The tresors in which this person continued although the clock is far from the log's.
     private var acceptedClocks: Set<TresorID> = []
     /// The reports of what was done besides the requested acts, not yet taken.
@@ -55,18 +53,18 @@ package actor KeyRing {
         guard epoch >= 1, epoch <= state.epoch else { throw .noAccess }
         if case .from(let first) = member.history, epoch < first { throw .noAccess }
         if let known = try knownKeys(of: epoch, in: state, history: member.history) { return known }
-        spoiled = nil
         var search = KeySearch(state: state, target: epoch, history: member.history)
         // One wrap is nearly always enough, and a long tresor has many.
         let wanted: [UInt64?] = member.history == .all ? [state.epoch, nil] : [epoch]
         var kept = search
         if homeFirst { kept.add(await openableWraps(in: state, epoch: wanted.last ?? nil, askingStore: false)) }
         if let found = follow(&kept) { return found }
+        search.spoiled = kept.spoiled
         for epoch in wanted {
             search.add(await openableWraps(in: state, epoch: epoch))
             if let found = follow(&search) { return found }
         }
-        await keepEvidence()
+        if let spoiled = search.spoiled { await keep(spoiled) }
         throw search.refusal ?? .noAccess
     }
 
@@ -97,7 +95,7 @@ package actor KeyRing {
     private func open(_ wrap: OwnWrap, _ search: inout KeySearch) throws(TresorError) -> EpochKeys {
         let fitting = try fitting(wrap.bytes, of: wrap.epoch, in: search.state)
         search.spend(wrap)
-        return try open(fitting, history: search.history, in: search.state)
+        return try open(fitting, history: search.history, in: search.state, noting: &search.spoiled)
     }
 
     /// Returns keys that this session has found before; `nil` for others.
@@ -168,7 +166,8 @@ package actor KeyRing {
     func open(
         _ bytes: [UInt8], of epoch: UInt64, in state: LogState, history: History
     ) throws(TresorError) -> EpochKeys {
-        try open(fitting(bytes, of: epoch, in: state), history: history, in: state)
+        var spoiled: SpoiledWrap?
+        return try open(fitting(bytes, of: epoch, in: state), history: history, in: state, noting: &spoiled)
     }
 
     /// Makes the cheap checks of a wrap (SPEC §9.6, `openWrap` steps 1 to 4).
@@ -185,18 +184,18 @@ package actor KeyRing {
     }
 
     private func open(
-        _ fitting: FittingWrap, history: History, in state: LogState
+        _ fitting: FittingWrap, history: History, in state: LogState, noting spoiled: inout SpoiledWrap?
     ) throws(TresorError) -> EpochKeys {
         let tresor = state.tresor
         if let known = try keys(openedBy: fitting, history: history, of: tresor) { return known }
         let unwrapped =
             fitting.wrap.isWaiting
-            ? try openWaiting(fitting, history: history, of: tresor)
+            ? try openWaiting(fitting, history: history, of: tresor, noting: &spoiled)
             : try fitting.wrap.openWrap(
                 as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
         keep(unwrapped, of: tresor)
         // Another wrap of the epoch did not open, and that did no harm.
-        if spoiled?.0.tresor == tresor, spoiled?.2 == unwrapped.epoch { spoiled = nil }
+        if spoiled?.epoch == unwrapped.epoch { spoiled = nil }
         openedWraps[tresor, default: [:]][unwrapped.epoch] = fitting.bytes
         return unwrapped
     }
@@ -291,7 +290,7 @@ extension KeyRing {
     /// Opens a wrap that was made while this person waited. One that opens, but not with the approval of its epoch, is
     /// evidence, which the home keeps if nothing else leads to the keys.
     private func openWaiting(
-        _ fitting: FittingWrap, history: History, of tresor: TresorID
+        _ fitting: FittingWrap, history: History, of tresor: TresorID, noting spoiled: inout SpoiledWrap?
     ) throws(TresorError) -> EpochKeys {
         guard let released = released[tresor] else { throw .altered }
         let (wrap, statement) = (fitting.wrap, fitting.statement)
@@ -303,18 +302,18 @@ extension KeyRing {
             guard error == .altered, spoiled == nil, released.epochs.contains(statement.number) else { throw error }
             let evidence = ApprovalEvidence(
                 tresor: tresor, approval: released.approval, wrap: fitting.bytes, opened: released.opened)
-            spoiled = (evidence, released.approver, statement.number)
+            spoiled = SpoiledWrap(evidence: evidence, approver: released.approver, epoch: statement.number)
             throw error
         }
     }
 
     /// Keeps the evidence of an approval that does not open. Failing to write it is no error.
-    private func keepEvidence() async {
-        guard let (evidence, approver, epoch) = spoiled else { return }
-        spoiled = nil
+    private func keep(_ spoiled: SpoiledWrap) async {
+        let evidence = spoiled.evidence
         let name = try? await Cores.apart { [client] () throws(TresorError) in try client.logs.keep(evidence) }
         guard let name else { return }
-        add(Notice(tresor: evidence.tresor, deed: .approvalSpoiled(by: approver, evidence: name), epoch: epoch))
+        let deed = Notice.Deed.approvalSpoiled(by: spoiled.approver, evidence: name)
+        add(Notice(tresor: evidence.tresor, deed: deed, epoch: spoiled.epoch))
     }
 
     /// Returns the approval keys of epochs, from the wraps of this approver.

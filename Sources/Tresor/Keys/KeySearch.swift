@@ -36,6 +36,13 @@ struct OwnWraps {
     }
 }
 
+/// A wrap that does not open with the approval of its epoch, and the approver.
+struct SpoiledWrap {
+    let evidence: ApprovalEvidence
+    let approver: UserID
+    let epoch: UInt64
+}
+
 /// The keys that are reached, and the wraps still to be tried, on the way to one epoch.
 struct KeySearch {
     let state: LogState
@@ -44,6 +51,8 @@ struct KeySearch {
     let history: History
     /// The first error of a wrap or a link that was refused.
     var refusal: TresorError?
+    /// The first wrap that did not open with the approval.
+    var spoiled: SpoiledWrap?
     private(set) var found: EpochKeys?
     private var reached: Set<UInt64> = []
     /// The keys that were reached, and whose link was not opened.

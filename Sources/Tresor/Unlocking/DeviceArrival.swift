@@ -122,7 +122,7 @@ package final class DeviceArrival: Sendable {
         _ received: ReceivedIdentity, newPassword: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) -> Session {
         let identity = received.identity
-        let slot = try await HeldPassword.slot(
+        let slot = try await Slot.setPasswordApart(
             of: identity, password: newPassword, cost: cost, time: client.clock())
         let file = try received.file.settingPassword(slot, identity: identity)
         let home = client.home

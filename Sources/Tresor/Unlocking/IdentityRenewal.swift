@@ -66,7 +66,7 @@ public struct IdentityRenewal: Sendable {
         try await check()
         let time = client.clock()
         let (next, sealed) = try identity.renewCard(time: time)
-        let slot = try await HeldPassword.slot(of: next, password: password, cost: cost, time: time)
+        let slot = try await Slot.setPasswordApart(of: next, password: password, cost: cost, time: time)
         var kitSlot: (slot: Slot, locator: Hash256)?
         if let kit { kitSlot = (try Slot.kit(of: next, kit: kit, time: time), try kit.locator()) }
         try await client.changingSlots { [kitSlot] () async throws(TresorError) in

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 package import TresorCore
 package import TresorCrypto
 
@@ -57,8 +56,8 @@ extension Login {
     ) async throws(TresorError) -> LoggedIn {
         let judged = try await judge(for: handle)
         try Cancellation.check()
-        let held = HeldLogin(try OPAQUELogin(input: judged.parameters.input(password)))
-        let (answer, proof) = try await prove(held, handle, judged)
+        let (answer, proof) = try await prove(
+            Held(OPAQUELogin(input: judged.parameters.input(password))), handle, judged)
         let shown = try await service.call(
             FinishLoginRequest(attempt: answer.attempt, message: proof.value.message))
         let opened = try read(shown, of: handle, by: proof, judged)
@@ -76,14 +75,14 @@ extension Login {
 
     /// Asks for an answer, and opens its envelope. Each answer that does not open is counted: it may have tested a guess.
     private func prove(
-        _ held: HeldLogin, _ handle: Name, _ judged: Judged
-    ) async throws(TresorError) -> (LoginAnswer, HeldProof) {
+        _ begun: Held<OPAQUELogin>, _ handle: Name, _ judged: Judged
+    ) async throws(TresorError) -> (LoginAnswer, Held<OPAQUELogin.Outcome>) {
         let (names, parameters) = (try judged.parameters.names(), try judged.parameters.parameters())
         let before = try KnownLogins.beginTry(at: audience, client.clock(), in: home)
         do throws(TresorError) {
-            let answer = try await service.call(LoginRequest(handle: handle, message: held.message))
+            let answer = try await service.call(LoginRequest(handle: handle, message: begun.value.message))
             let proof = try await Cores.apart { () throws(TresorError) in
-                try held.finish(answer: answer.message, names: names, parameters: parameters)
+                Held(try begun.value.finish(answer: answer.message, names: names, parameters: parameters))
             }
             try KnownLogins.takeBack(before, at: audience, in: home)
             return (answer, proof)
@@ -96,7 +95,7 @@ extension Login {
     /// Judges what the service shows of the person who proved the password: all of it hangs together, and their newest keys
     /// signed it.
     private func read(
-        _ shown: FinishLoginAnswer, of handle: Name, by proof: HeldProof, _ judged: Judged
+        _ shown: FinishLoginAnswer, of handle: Name, by proof: Held<OPAQUELogin.Outcome>, _ judged: Judged
     ) throws(TresorError) -> LoggedIn {
         let statement = shown.statement
         guard statement.server == judged.id,
@@ -108,7 +107,7 @@ extension Login {
             copy.chain.newest.generation == statement.generation
         else { throw .altered }
         try statement.verify(by: copy.chain)
-        return LoggedIn(identity: try proof.open(copy), copy: copy)
+        return LoggedIn(identity: try copy.open(withExportKey: proof.value.exportKey), copy: copy)
     }
 
     /// Checks that a home which is not empty is of the same person, and has no newer keys.
@@ -144,7 +143,7 @@ extension Login {
             try await session.unlocking.changePassword(to: password, cost: cost)
             return session
         }
-        let slot = try await HeldPassword.slot(
+        let slot = try await Slot.setPasswordApart(
             of: opened.identity, password: password, cost: cost, time: client.clock())
         let file = try IdentityFile(of: opened.identity, previous: opened.copy.previous, slots: [slot])
         try await client.changingSlots { [client] () async throws(TresorError) in
@@ -177,35 +176,4 @@ package struct LoggedIn: Sendable {
 
     /// The card chain of the person.
     package var chain: CardChain { copy.chain }
-}
-
-/// A log-in that goes on on another thread, which takes it over.
-private final class HeldLogin: Sendable {
-    private let login: Mutex<OPAQUELogin?>
-    let message: [UInt8]
-
-    init(_ login: consuming OPAQUELogin) {
-        message = login.message
-        self.login = Mutex(login)
-    }
-
-    func finish(
-        answer: [UInt8], names: OPAQUE.Names, parameters: OPAQUE.Parameters
-    ) throws(TresorError) -> HeldProof {
-        let taken = login.withLock { $0.take() }
-        guard let taken else { throw .cancelled }
-        return HeldProof(try taken.finish(answer: answer, names: names, parameters: parameters))
-    }
-}
-
-/// The outcome of a right password. The session key in it is used for nothing.
-private final class HeldProof: Sendable {
-    let value: OPAQUELogin.Outcome
-
-    init(_ value: consuming OPAQUELogin.Outcome) { self.value = value }
-
-    /// Opens a login copy.
-    func open(_ copy: IdentityFile) throws(TresorError) -> Identity {
-        try copy.open(withExportKey: value.exportKey)
-    }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 package import TresorCore
 package import TresorCrypto
 
@@ -40,9 +39,9 @@ extension Login {
         guard let identity = client.identity else { throw .noAccess }
         let judged = try await judge(for: identity.handle)
         try Cancellation.check()
-        let held = HeldRegistration(try OPAQUERegistration(input: judged.parameters.input(password)))
+        let begun = Held(try OPAQUERegistration(input: judged.parameters.input(password)))
         let answer = try await call(
-            RegisterRequest(chain: identity.chain.bytes, invitation: invitation, blinded: held.message))
+            RegisterRequest(chain: identity.chain.bytes, invitation: invitation, blinded: begun.value.message))
         guard answer.state != .closed else { return Registered(state: .closed, before: nil, isSet: false) }
         let known = try knownStatement(at: judged.id)
         guard answer.state != .asked || known?.hasPassword != true else { throw .forked }
@@ -54,7 +53,7 @@ extension Login {
                 state: answer.state, before: before, isSet: false, isSetElsewhere: before.statement != known)
         }
         let request = try await finish(
-            held, answer, revision: before?.statement?.revision ?? 0, by: identity, judged)
+            begun, answer, revision: before?.statement?.revision ?? 0, by: identity, judged)
         let state = try await call(request).state
         let after = try await account(at: judged.id)
         guard after.statement == request.statement, after.hasRecord else { throw .store(.notStored) }
@@ -111,21 +110,25 @@ extension Login {
 
     /// Makes the record and the login copy, and signs what both are.
     private func finish(
-        _ held: HeldRegistration, _ answer: RegisterAnswer, revision: UInt64, by identity: Identity, _ judged: Judged
+        _ begun: Held<OPAQUERegistration>, _ answer: RegisterAnswer, revision: UInt64, by identity: Identity,
+        _ judged: Judged
     ) async throws(TresorError) -> FinishRequest {
         guard revision < .max else { throw .altered }
         let (names, parameters) = (try judged.parameters.names(), try judged.parameters.parameters())
         let serverKey = judged.server.key.bytes
         let outcome = try await Cores.apart { () throws(TresorError) in
-            try held.finish(
-                evaluated: answer.evaluated, serverKey: serverKey, names: names, parameters: parameters)
+            Held(
+                try begun.value.finish(
+                    evaluated: answer.evaluated, serverKey: serverKey, names: names, parameters: parameters))
         }
         let file = try client.identityFileBlocking()
         guard file.chain == identity.chain else { throw .busy }
         try file.prove(with: identity)
         let time = client.clock()
-        let copy = try outcome.copy(of: file, identity, at: judged.id, revision: revision + 1, time: time)
-        let record = outcome.record
+        let copy = try file.loginCopy(
+            of: identity, exportKey: outcome.value.exportKey, server: judged.id, revision: revision + 1, time: time
+        ).bytes
+        let record = outcome.value.record
         let statement = try LoginStatement(
             by: identity, server: judged.id, revision: revision + 1, record: LoginStatement.hash(ofRecord: record),
             copy: LoginStatement.hash(ofCopy: copy), time: time)
@@ -136,43 +139,5 @@ extension Login {
     private func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
         guard let speaker = client.speaker else { throw .noAccess }
         return try await speaker.call(from: home) { () async throws(TresorError) in try await service.call(request) }
-    }
-}
-
-/// A registration that goes on on another thread, which takes it over.
-private final class HeldRegistration: Sendable {
-    private let registration: Mutex<OPAQUERegistration?>
-    let message: [UInt8]
-
-    init(_ registration: consuming OPAQUERegistration) {
-        message = registration.message
-        self.registration = Mutex(registration)
-    }
-
-    func finish(
-        evaluated: [UInt8], serverKey: [UInt8], names: OPAQUE.Names, parameters: OPAQUE.Parameters
-    ) throws(TresorError) -> HeldOutcome {
-        let taken = registration.withLock { $0.take() }
-        guard let taken else { throw .cancelled }
-        return HeldOutcome(
-            try taken.finish(evaluated: evaluated, serverKey: serverKey, names: names, parameters: parameters))
-    }
-}
-
-/// The outcome of a registration: the record for the service, and the key of the login copy.
-private final class HeldOutcome: Sendable {
-    private let value: OPAQUERegistration.Outcome
-
-    init(_ value: consuming OPAQUERegistration.Outcome) { self.value = value }
-
-    var record: [UInt8] { value.record }
-
-    /// Makes the login copy.
-    func copy(
-        of file: IdentityFile, _ identity: Identity, at server: Hash256, revision: UInt64, time: UInt64
-    ) throws(TresorError) -> [UInt8] {
-        try file.loginCopy(
-            of: identity, exportKey: value.exportKey, server: server, revision: revision, time: time
-        ).bytes
     }
 }

@@ -32,7 +32,7 @@ package struct Recovery: Sendable {
         let copy = if let given { given } else { try await storedCopy(at: locator) }
         guard copy.isKitCopy else { throw .altered }
         let identity = try copy.open(withKit: kit)
-        let slot = try await HeldPassword.slot(
+        let slot = try await Slot.setPasswordApart(
             of: identity, password: newPassword, cost: cost, time: clock())
         let file = try copy.settingPassword(slot, identity: identity)
         let refusal = try await client.changingSlots { () async throws(TresorError) -> TresorError? in

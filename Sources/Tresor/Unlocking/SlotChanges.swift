@@ -48,7 +48,7 @@ public struct SlotChanges: Sendable {
     @concurrent public func changePassword(
         to password: borrowing Password, cost: Argon2id.Cost = .standard
     ) async throws(TresorError) {
-        let slot = try await HeldPassword.slot(of: identity, password: password, cost: cost, time: client.clock())
+        let slot = try await Slot.setPasswordApart(of: identity, password: password, cost: cost, time: client.clock())
         try await client.changingSlots { () async throws(TresorError) in
             try rewrite { (file) throws(TresorError) in try file.settingPassword(slot, identity: identity) }
         }
@@ -61,7 +61,7 @@ public struct SlotChanges: Sendable {
     @concurrent package func changePasswordEndingDevices(
         to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
-        let slot = try await HeldPassword.slot(of: identity, password: password, cost: cost, time: client.clock())
+        let slot = try await Slot.setPasswordApart(of: identity, password: password, cost: cost, time: client.clock())
         try await client.changingSlots { () async throws(TresorError) in
             try note(ending: try client.identityFileBlocking().devices.map(\.id))
             try await client.store.deleteServerShares(user: identity.user, devices: nil)

@@ -54,7 +54,9 @@ struct KeygenCommand: SurfaceCommand {
         } else {
             // The service takes the copy that the kit opens with the registration.
             try await kit.give(to: session, workplace, isSent: false)
-            workplace.output.say("the service was not asked; register with it next")
+            workplace.output.say(
+                "the service was not asked; register with it next, with a log-in by password or without one")
+            workplace.output.hint("tresor register")
             workplace.output.hint("tresor register --no-login")
         }
         try report(session, workplace)

@@ -111,8 +111,8 @@ struct LoginCommand: SurfaceCommand {
         case .wrongPassword:
             CommandFailure(
                 of: error,
-                "no log-in at \(service.place) opens with this name and password: one of the two is mistyped, or there is "
-                    + "no log-in by password of this name", hints: ["tresor recover"])
+                "the log-in at \(service.place) failed: the name or the password is wrong, or this name has no log-in by "
+                    + "password", hints: ["tresor recover"])
         case .noAccess:
             CommandFailure(
                 of: error,
@@ -120,6 +120,21 @@ struct LoginCommand: SurfaceCommand {
                     + "the password was changed just then; run the command again")
         case .usage(.identityExists): notYours(nil)
         default: await service.failure(of: error, as: handle)
+        }
+    }
+
+    /// Names the tresors of this home that anyone with the older keys of its person can have made. The person alone knows
+    /// that they made them.
+    private func tellOwnTresors(of session: Session, _ output: Output) {
+        let client = session.client
+        for tresor in (try? client.logs.knownBlocking()) ?? [] {
+            guard session.tresors.knownNameBlocking(of: tresor) != .own,
+                let state = try? client.archive.verifiedState(of: tresor), state.founder == session.identity.user,
+                (try? client.trust.founderTrust(in: state)) == .unverified
+            else { continue }
+            let failure = TresorResolver.madeWithOldKeys(tresor, hint: "")
+            output.say(failure.message)
+            for hint in failure.hints { output.hint(hint) }
         }
     }
 
@@ -134,6 +149,7 @@ struct LoginCommand: SurfaceCommand {
             output.say(
                 "this home has your newer keys; trusted devices and the kit of the older ones no longer open it; if you made "
                     + "no newer ones, \(OldKeys.theft)")
+            tellOwnTresors(of: session, output)
         }
         output.say(
             "\(DisplayText.name(chain.handle.bytes)) is logged in at \(service.place), generation "

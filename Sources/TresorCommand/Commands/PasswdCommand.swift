@@ -32,7 +32,7 @@ struct PasswdCommand: SurfaceCommand {
     func perform() async throws {
         let given = try argon2id?.cost()
         let local = try CommandContext.local(options)
-        let isLoginKnown = try ServiceLogin.isKnown(in: local, orElsewhere: true)
+        let isLoginKnown = try ServiceLogin.isKnown(in: local.invocation.places, orElsewhere: true)
         let workplace =
             isLoginKnown || revokeDevices
             ? try await CommandContext.open(options, acceptingDevice: !isLoginKnown) : local

@@ -150,8 +150,8 @@ struct RecoveryFromDevice {
             of: .altered,
             "at \(address) this home has met another service than the other machine, or its note of services is damaged: "
                 + "somebody may be between a machine and the service; there is no identity here. If the operator made a new "
-                + "service, remove \(DisplayText.quoted(note)) here, and say tresor register --no-login --replace on the "
-                + "other machine if it still refuses the service. If not, one of the two met somebody else: find out with "
+                + "service, remove \(DisplayText.quoted(note)) here, and run on the other machine the command that it hints, "
+                + "if it still refuses the service. If not, one of the two met somebody else: find out with "
                 + "the operator which one before you remove either. Then begin again", file: note)
     }
 

@@ -247,7 +247,7 @@ struct RegisterCommand: SurfaceCommand {
 
     private func report(_ service: AskedService) throws {
         let workplace = service.workplace
-        let hasLogin = try ServiceLogin.isKnown(in: workplace)
+        let hasLogin = try ServiceLogin.isKnown(in: workplace.invocation.places)
         guard !options.json else {
             return try workplace.output.object([
                 "type": "registration", "service": .string(try workplace.invocation.places.store()),

@@ -18,7 +18,7 @@ struct HomeErasure {
     private let outboxes: [TresorID: [UInt8]]
     /// The changes that were never sent, in words; `nil` for none.
     private let unsent: String?
-    /// What opens the identity elsewhere, in words; `nil` for a home without one.
+    /// The ways in which the identity opens elsewhere, in words; `nil` for a home without one.
     private var elsewhere: String?
 
     /// Whether the home has an identity.

@@ -21,7 +21,7 @@ struct ServiceLogin: Sendable {
         guard let client = workplace.service, let service = try workplace.invocation.places.service() else {
             return nil
         }
-        try Self.checkHome(of: workplace)
+        try Self.checkHome(in: workplace.invocation.places)
         self.workplace = workplace
         self.client = client
         place = DisplayText.quoted(service.address.description)
@@ -33,21 +33,24 @@ struct ServiceLogin: Sendable {
     ///
     /// - Parameter orElsewhere: whether any log-in counts at an address that the home has not met: the service may have moved
     ///   there.
-    static func isKnown(in workplace: CommandContext, orElsewhere: Bool = false) throws -> Bool {
-        guard let service = try workplace.invocation.places.service() else { return false }
-        try checkHome(of: workplace)
-        let servers = try servers(in: workplace)
-        guard let server = try KnownServices.server(at: service.address.audience.hash(), in: workplace.client.home)
-        else {
+    static func isKnown(in places: Paths, orElsewhere: Bool = false) throws -> Bool {
+        guard let service = try places.service() else { return false }
+        try checkHome(in: places)
+        let home = DirectoryHome(data: places.data, state: places.state)
+        let servers = try servers(in: home)
+        guard let server = try KnownServices.server(at: service.address.audience.hash(), in: home) else {
             return orElsewhere && !servers.isEmpty
         }
         return servers.contains(server)
     }
 
+    /// Whether a registration without a log-in by password could lose one: the home knows of one, or does not read.
+    static func mayBeLost(in places: Paths) -> Bool { (try? isKnown(in: places, orElsewhere: true)) ?? true }
+
     /// The services at which the home knows of such a log-in.
-    private static func servers(in workplace: CommandContext) throws -> Set<Hash256> {
-        guard let file = try? workplace.identityFile() else { return [] }
-        return try KnownLogins.servers(of: file.chain.user, in: workplace.client.home)
+    private static func servers(in home: any Home) throws -> Set<Hash256> {
+        guard let bytes = try? home.read(.identity), let file = try? IdentityFile(bytes) else { return [] }
+        return try KnownLogins.servers(of: file.chain.user, in: home)
     }
 
     /// Asks a service at an address that the home has not met which one it is.
@@ -57,19 +60,19 @@ struct ServiceLogin: Sendable {
         guard try KnownServices.server(at: audience, in: workplace.client.home) == nil else { return self }
         let server: Hash256
         do throws(TresorError) { server = try await client.server().id() } catch { throw await failure(of: error) }
-        return try Self.servers(in: workplace).contains(server) ? self : nil
+        return try Self.servers(in: workplace.client.home).contains(server) ? self : nil
     }
 
     /// Names what the home knows of services and log-ins, if it does not read: the service is not to blame.
-    private static func checkHome(of workplace: CommandContext) throws(CommandFailure) {
-        let (places, home) = (workplace.invocation.places, workplace.client.home)
+    private static func checkHome(in places: Paths) throws(CommandFailure) {
+        let home = DirectoryHome(data: places.data, state: places.state)
         for object in [HomeObject.knownServices, .knownLogins] {
             do throws(TresorError) {
                 guard let bytes = try home.read(object) else { continue }
                 if object == .knownServices { _ = try KnownServices(bytes) } else { _ = try KnownLogins(bytes) }
             } catch {
-                let path = DirectoryHome(data: places.data, state: places.state).path(of: object)
-                throw CommandFailure(error, file: path, hints: error == .altered ? [wayOut(of: home)] : [])
+                throw CommandFailure(
+                    error, file: home.path(of: object), hints: error == .altered ? [wayOut(of: home)] : [])
             }
         }
     }
@@ -80,9 +83,9 @@ struct ServiceLogin: Sendable {
         let count = account.failures
         workplace.output.say(
             "\(count) \(count == 1 ? "log-in" : "log-ins") under your handle since "
-                + "\(Timestamp(seconds: statement.time).date) did not end with the password, the last at "
-                + "\(Timestamp(seconds: account.failed).dateAndMinute); if they were not yours, somebody guesses: "
-                + "a long password keeps them out")
+                + "\(Timestamp(seconds: statement.time).date) failed, the last at "
+                + "\(Timestamp(seconds: account.failed).dateAndMinute); if they were not yours, somebody guesses your "
+                + "password: a long one keeps them out")
     }
 
     /// Gives the log-in another password.
@@ -119,7 +122,7 @@ struct ServiceLogin: Sendable {
     ///
     /// - Parameter isRecovery: whether the password is another one, and the keys may be the same.
     private func renew(_ password: borrowing Password, isRecovery: Bool) async throws {
-        var isKnown = try Self.isKnown(in: workplace)
+        var isKnown = try Self.isKnown(in: workplace.invocation.places)
         do throws(TresorError) {
             let account = try await login.account()
             guard account.statement?.hasPassword == true else { return }
@@ -167,7 +170,7 @@ struct ServiceLogin: Sendable {
             let isFair = (try? Argon2id.Cost(memoryKiB: server.memoryKiB, passes: server.passes)) != nil
             words =
                 isFair
-                ? "what the service at \(place) shows of a log-in is not what its owner left there: it is damaged or forged"
+                ? "the log-in that the service at \(place) shows is not the one that its owner left there: it is damaged or forged"
                 : "the service at \(place) asks for a cost of passwords that no service may choose; nothing that depends "
                     + "on the password was sent"
         } else {
@@ -188,8 +191,8 @@ struct ServiceLogin: Sendable {
         CommandFailure(
             of: .forked,
             "the service at \(place) shows an older log-in of yours than this home knows, or none: it was restored from a "
-                + "backup, it ended your registration, your newest keys are not there yet, or it wants a former password to "
-                + "count; ask its operator; if it was restored, each home that says this takes it as it is",
+                + "backup, it ended your registration, it does not have your newest keys yet, or it tries to bring back a "
+                + "former password; ask its operator; if it was restored, tell each home that says this to take it as it is",
             hints: [wayOut])
     }
 
@@ -228,8 +231,8 @@ struct ServiceLogin: Sendable {
         }
         return CommandFailure(
             of: .busy,
-            "\(KnownLogins.mostFailures) tries at \(place) did not open with the password: each more would "
-                + "let the one who answers there test a guess of it, so nothing was sent, and nothing will be until "
+            "\(KnownLogins.mostFailures) log-ins at \(place) failed in a row: with each, anyone who answers there may test "
+                + "one guess of your password, so nothing was sent, and nothing will be until "
                 + "\(Timestamp(seconds: until).dateAndMinute) (UTC); \(otherWays)")
     }
 }

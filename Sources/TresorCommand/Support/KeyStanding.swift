@@ -11,13 +11,37 @@ final class KeyStanding: Sendable {
     }
 
     private struct State {
-        /// By the home's own journal: what no service can know yet.
-        var unseen: Reason?
+        /// The keys that no service can know yet, by the home's own journal.
+        var unseen: UInt32?
+        /// Whether the home may know of a log-in by password, which a registration without one could lose.
+        var hasLogin = false
         /// Whether this home's person has made new keys before.
         var isRenewed = false
         /// Tells that a log shows newer keys.
         var sayOld: (@Sendable () -> Void)?
         var isRefused = false
+
+        /// Keys that no service has seen. A person without an account chooses whether to log in by password.
+        func reason(unseen generation: UInt32) -> Reason {
+            guard generation == 0 else {
+                return Reason(
+                    message: "the service does not know your newest keys yet", hints: ["tresor rotate --identity"])
+            }
+            return Reason(
+                message: "you have not registered with this service",
+                hints: ["tresor register"] + (hasLogin ? [] : ["tresor register --no-login"]))
+        }
+
+        /// A service does not say why it hears nobody with these keys. One that was restored from a backup may have lost
+        /// them. A registration then leaves nothing that its person did not choose, and loses no log-in that they did.
+        var unknown: Reason {
+            Reason(
+                message: "the service does not take the keys of this home: you have newer ones in another home, or it "
+                    + "does not know these, or does not go by this address, or your account was closed; if you made no "
+                    + "newer ones, \(OldKeys.theft)",
+                hints: [OldKeys.wayOut] + (isRenewed ? ["tresor card --publish"] : [OldKeys.login])
+                    + [hasLogin ? "tresor register" : "tresor register --no-login"])
+        }
     }
 
     private let state = Mutex(State())
@@ -25,9 +49,9 @@ final class KeyStanding: Sendable {
     /// The reason for a refusal; `nil` for another one.
     var refusal: Reason? {
         state.withLock { state in
-            if let unseen = state.unseen { return unseen }
+            if let unseen = state.unseen { return state.reason(unseen: unseen) }
             if state.sayOld != nil { return OldKeys.reason }
-            return state.isRefused ? Self.unknown(isRenewed: state.isRenewed) : nil
+            return state.isRefused ? state.unknown : nil
         }
     }
 
@@ -35,15 +59,11 @@ final class KeyStanding: Sendable {
     ///
     /// - Parameter isUnseen: whether no service has seen it, by the home's own journal.
     func note(_ generation: UInt32, isUnseen: Bool) {
-        let message =
-            generation == 0
-            ? "you have not registered with this service" : "the service does not know your newest keys yet"
-        let hint = generation == 0 ? Self.registration : "tresor rotate --identity"
-        state.withLock { state in
-            state.isRenewed = generation > 0
-            state.unseen = isUnseen ? Reason(message: message, hints: [hint]) : nil
-        }
+        state.withLock { ($0.isRenewed, $0.unseen) = (generation > 0, isUnseen ? generation : nil) }
     }
+
+    /// Notes whether this home may know of a log-in by password.
+    func note(hasLogin: Bool) { state.withLock { $0.hasLogin = hasLogin } }
 
     /// Notes that a log shows newer keys of this person.
     ///
@@ -60,15 +80,4 @@ final class KeyStanding: Sendable {
 
     /// Tells a person whose command succeeded that a log shows newer keys.
     func tell() { state.withLock { $0.sayOld }?() }
-
-    private static let registration = "tresor register --no-login"
-
-    /// A service does not say why it hears nobody with these keys. One that was restored from a backup may have lost them.
-    private static func unknown(isRenewed: Bool) -> Reason {
-        Reason(
-            message: "the service does not take the keys of this home: you have newer ones in another home, or it does "
-                + "not know these, or does not go by this address, or your account was closed; if you made no newer ones, "
-                + OldKeys.theft,
-            hints: [OldKeys.wayOut] + (isRenewed ? ["tresor card --publish"] : [OldKeys.login]) + [registration])
-    }
 }

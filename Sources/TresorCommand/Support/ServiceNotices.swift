@@ -28,10 +28,12 @@ final class ServiceNotices: Sendable {
     ///
     /// - Parameters:
     ///   - place: the address of the service, fit to be shown.
+    ///   - hasLogin: whether this home may know of a log-in by password there.
     ///   - say: shows the person a line.
     ///   - hint: shows the person a command.
     func take(
-        _ notice: ServiceNotice, from place: String, say: (String) -> Void, hint: (String) -> Void
+        _ notice: ServiceNotice, from place: String, hasLogin: @autoclosure () -> Bool, say: (String) -> Void,
+        hint: (String) -> Void
     ) {
         switch notice {
         case .clockOff(let own, let service):
@@ -46,7 +48,7 @@ final class ServiceNotices: Sendable {
                 .altered,
                 "the service at \(place) is not the one that this home has met there; "
                     + "ask its operator whether they made a new one: if they did not, somebody stands in between",
-                hints: ["tresor register --no-login --replace"])
+                hints: [hasLogin() ? "tresor register --replace" : "tresor register --no-login --replace"])
         case .deviceUnknown:
             guard tellsDevice() else { return }
             say("this device is no longer trusted: \(DeviceFault.unknown)")

@@ -16,7 +16,7 @@ package struct LoginParameters: Sendable {
         cost = try Argon2id.Cost(memoryKiB: server.memoryKiB, passes: server.passes)
     }
 
-    /// What the service finds the record by. It never changes, so nobody outside sees that a password was changed.
+    /// The service finds the record by it. It never changes, so nobody outside sees that a password was changed.
     package var identifier: [UInt8] { OPAQUE.prefixed(handle.bytes) }
 
     /// The bytes that a log-in is bound to: key and cost of the service.

@@ -32,6 +32,13 @@ package struct OPAQUEServer: ~Copyable, Sendable {
         try OPRF.evaluate(request, key: functionKey(identifier))
     }
 
+    /// A key of the server's own: the function of its public key for the empty identifier. No record has that identifier,
+    /// so the server evaluates nothing under this key for anybody.
+    package borrowing func codeKey() throws(TresorError) -> SecretBytes {
+        let element = publicKey
+        return try Ristretto255.multiply(element.span, by: functionKey([]))
+    }
+
     /// The key of the function for one name.
     private borrowing func functionKey(_ identifier: [UInt8]) throws(TresorError) -> SecretBytes {
         let seed = try HKDFSHA512.expand(

@@ -116,7 +116,7 @@
             case .open:
                 guard person != nil || !head.isLarge else { throw .forbidden }
                 return person
-            // Whoever waits for the operator is heard, and stays a stranger.
+            // Somebody who waits for the operator is heard, and stays a stranger.
             case .waiting:
                 guard head.isLarge, head.operation.speaker != .applicant else { return nil }
                 throw Refusal(.waiting)

@@ -120,7 +120,7 @@
         /// Makes an account, also of somebody who waits with this very chain.
         private func makeAccount(of chain: CardChain) async throws(TresorError) {
             let now = context.now
-            // Whoever gives way may have a record.
+            // The one who gives way may have a record.
             let changes = try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
                 try transaction.finish([
                     Account.displacing(by: chain),
@@ -202,7 +202,7 @@
                 return true
             }
             guard isTaken else { return report.present.append(tresor) }
-            // Whoever asks for the log does not fold all of it.
+            // A request for the log does not fold all of it.
             let snapshot = Snapshots.bytes(of: state)
             try await Snapshots(engine: context.engine).write(snapshot, of: tresor, count: state.entryCount)
             report.tresors += 1

@@ -22,10 +22,7 @@
         /// - Throws: ``TresorError/altered`` for other sizes.
         package init(seed: consuming SecretBytes, privateKey: consuming SecretBytes) throws(TresorError) {
             let server = try OPAQUEServer(seed: seed, privateKey: privateKey)
-            let element = server.publicKey
-            // No handle has the empty identifier, so the service evaluates nothing under this key for anybody.
-            let evaluated = try server.register(element.span, identifier: [])
-            codeKey = try SecretBytes(copying: evaluated.span)
+            codeKey = try server.codeKey()
             unknownRecord =
                 try Ristretto255.multiplyGenerator(by: Ristretto255.randomScalar()).bytes
                 + randomBytes(OPAQUE.hashByteCount) + [UInt8](repeating: 0, count: OPAQUE.envelopeByteCount)

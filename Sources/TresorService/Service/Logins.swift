@@ -34,7 +34,7 @@
             }
             let wait = try LoginLimits.longestWait(for: buckets, found.dropFirst(), at: time)
             guard wait == 0 else { return .tooOften(wait) }
-            // Who has used up their own tries takes nothing from those of others.
+            // People who have used up their own tries take nothing from those of others.
             if let seconds = context.limits.take(.logins, .logins) { return .tooOften(seconds) }
             let account = try Found(found[0].first)
             let answer = try secret.opaque.answer(
@@ -87,7 +87,7 @@
                 // Of two who bring one attempt, the first spends it.
                 guard try transaction.run([spending]) == [1], isEnded else { return nil }
                 guard let found = try Self.find(attempt, in: transaction) else { return nil }
-                // What another source took stays taken: nobody fills the bucket of a source with log-ins of their own.
+                // Takings of other sources stay: nobody fills the bucket of a source with log-ins of their own.
                 if try secret.code(5, [source]) == attempt.source {
                     let buckets = try LoginLimits(secret: secret).buckets(of: found.handle, from: source)
                     _ = try transaction.run(buckets.map(\.givingBack))
@@ -180,7 +180,7 @@
 
     }
 
-    /// What is kept of log-ins.
+    /// The tries and counts that the service keeps of log-ins.
     extension Logins {
         /// The statements that find the attempts of a person that ended without the password, since their newest statement:
         /// those that were counted, and those that the sweep will count.

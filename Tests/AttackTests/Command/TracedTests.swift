@@ -81,7 +81,7 @@ import Testing
         #expect(counts.last == [1, 1, 1], "identity, heads, snapshot: \(counts)")
     }
 
-    /// What is the home's own is looked at once, and few INPUTs begin as a recovery kit does.
+    /// The home's own files are looked at once, and few INPUTs begin as a recovery kit does.
     @Test func anInputOfManyTakesFewCalls() throws {
         try stage.expect(as: "anna", ["create", "plans"])
         var counts: [Int] = []
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    /// What comes out on purpose is found, so that what comes out by mistake would be.
+    /// Output on purpose is found, so that output by mistake would be.
     @Test func A41_theSearchFindsWhatIsWritten() throws {
         try stage.share(of: "anna", with: "house")
         try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "plan.tresor"])

@@ -95,7 +95,7 @@ import TresorStore
         #expect(failure.hints == ["sudo chown root \(folder.path)/identity"])
     }
 
-    /// What root wrote into somebody's home would be closed to them. Who owns it finds it without the option.
+    /// Files of root in somebody's home would be closed to them. The home's owner finds it without the option.
     @Test(.enabled(if: geteuid() == 0, "only root gives files away"), arguments: [true, false])
     func rootWorksInTheNameOfTheOwner(isNamed: Bool) throws {
         let surroundings = Surroundings()
@@ -145,7 +145,7 @@ import TresorStore
         try Data().write(to: URL(fileURLWithPath: path))
         let failure = StoreFault.notWritable(path) { _ in EACCES }
         #expect(failure.hints.isEmpty && failure.message.hasSuffix(": it is for the group 65533, which you are not in"))
-        // What everybody may write stands in nobody's way.
+        // A folder that everybody may write stands in nobody's way.
         #expect(StoreFault.notWritable(path) { $0 == path ? EACCES : 0 }.hints.count == 2)
         let medium = StoreFault.notWritable(path) { _ in EROFS }
         #expect(medium.hints.isEmpty && medium.message.hasSuffix(": its file system is mounted read-only"))

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// What comes through pipes, and from programs of other systems.
+/// Input from pipes, and from programs of other systems.
 @Suite("Pipes, and text of other systems")
 struct PipeTests {
     private let runner: ScriptRunner
@@ -139,7 +139,7 @@ struct PipeTests {
             try before.write(to: file)
             _ = try shell("rm -f out")
         }
-        // What is read is gone: the hint names a file.
+        // The input is read and gone: the hint names a file.
         let once = try shell("{ \(text.make); } | tresor encrypt -t one plan -o out --password-file /dev/stdin")
         #expect(once.code == 64 && once.errorText.contains(text.word), "\(once.errorText)")
         let hint = "tresor: hint: tresor encrypt -t one plan -o out --password-file FILE"

@@ -127,7 +127,7 @@ final class ScriptRunner {
             }
             if operands == ["interrupt"] {
                 guard try Intruder.library() != nil else { throw ScriptFailure("there is no C compiler for interrupt") }
-                // What the program makes durable after the answer is where the signal comes.
+                // The signal comes where the program makes something durable after the answer.
                 let marker = work.appendingPathComponent("marker-\(UUID())")
                 (intruder.stop, intruder.marker) = ((1, SIGINT), marker)
                 meanwhile = { try Data().write(to: marker) }

@@ -37,7 +37,7 @@ final class Peer {
     /// The line says so. Nothing has passed then.
     var isMissing: Bool { greeting.hasPrefix("missing: ") }
 
-    /// What the package answers; `nil` if it refuses the log-in.
+    /// The answer of the package; `nil` if it refuses the log-in.
     func ask(_ method: String, _ values: [UInt8]...) throws -> [[UInt8]]? {
         let words = [method] + values.map { Hex.text($0) }
         try input.fileHandleForWriting.write(contentsOf: Data((words.joined(separator: " ") + "\n").utf8))

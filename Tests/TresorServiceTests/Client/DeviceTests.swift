@@ -52,7 +52,7 @@
             #expect(try await again.allTresors().count == 1)
         }
 
-        /// Who removes their own device goes on, without it.
+        /// A person who removes their own device goes on, without it.
         @Test func aPersonWhoRemovesThisDeviceGoesOn() async throws {
             let (_, _, here, device) = try await stage()
             _ = try await here.create("plans")

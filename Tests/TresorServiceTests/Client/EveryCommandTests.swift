@@ -214,7 +214,8 @@
                 let text = try await stage.failure(
                     13, as: "cara", words.split(separator: " ").map(String.init))
                 #expect(text.contains("you have not registered with this service"), "\(words): \(text)")
-                #expect(text.contains("hint: tresor ") && text.contains("register --no-login"), "\(words): \(text)")
+                #expect(text.contains(/hint: tresor[^\n]* register\n/), "\(words): \(text)")
+                #expect(text.contains(/hint: tresor[^\n]* register --no-login\n/), "\(words): \(text)")
             }
         }
     }

@@ -80,7 +80,7 @@
             #expect(arrival.isNothing)
         }
 
-        /// Who may not bring the entries is refused before anything is sent.
+        /// A person who may not bring the entries is refused before anything is sent.
         @Test func aNewTresorComesFromItsFounderAlone() async throws {
             let stage = try await ServiceRepairTests().stage(0)
             let export = try await stage.writer.client.exchange.export(stage.tresor)

@@ -151,7 +151,7 @@
             #expect(there.chain == anna.chain)
         }
 
-        /// Who waits for the operator keeps the identity, and is registered by the same call later.
+        /// A person who waits for the operator keeps the identity, and is registered by the same call later.
         @Test func whoIsNotAdmittedWaits() async throws {
             let cost = try #require(Self.cheap)
             let bench = try await Bench(.closed, withLogins: true)

@@ -8,7 +8,7 @@
     @testable import Tresor
     @testable import TresorService
 
-    /// What the devices of a person tell each other, before a service that has no room for it (SPEC §19.8).
+    /// The messages of a person's devices to each other, before a service that has no room for them (SPEC §19.8).
     @Suite struct OwnTresorRoomTests {
         private static let lack = "tresor: your other devices learn nothing new from this one before there is room for "
 

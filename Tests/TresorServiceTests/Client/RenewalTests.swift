@@ -30,7 +30,7 @@
             return try await client.unlock(password: Password(words))
         }
 
-        /// What the command does.
+        /// The outcome of the command.
         private func run(_ session: Session) async throws -> Session {
             if try session.renewal.isUnfinishedBlocking() {
                 let outcomes = try await session.renewal.finishInEachTresor()

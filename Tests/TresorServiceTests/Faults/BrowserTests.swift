@@ -10,7 +10,7 @@
 
     /// A web page of another origin in a real browser, on the machine on which the service runs.
     @Suite(.longRun, .enabled(if: Daemon.path("chromium") != nil, "Chromium is not installed")) struct BrowserTests {
-        /// What the page tries, and tells of each try. It then waits until its own host and port are those of the
+        /// The tries of the page, and its report of each. It then waits until its own host and port are those of the
         /// service, as a name server of its owner could make them.
         private static func page(service: Int, report: UInt16) -> String {
             """

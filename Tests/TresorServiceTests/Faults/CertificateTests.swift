@@ -11,7 +11,7 @@
     /// The command before a service with a certificate that it must not trust: a clear error, and nothing is sent.
     @Suite(.serialized, .enabled(if: Daemon.path("openssl") != nil, "openssl is not installed"))
     struct CertificateTests {
-        /// What is wrong with a certificate.
+        /// The fault of a certificate.
         enum Fault: String, CaseIterable, Sendable {
             case none
             case expired
@@ -20,7 +20,7 @@
             /// Nobody who is trusted vouches for it.
             case stranger
 
-            /// What the message has: the cause, with both names or both dates.
+            /// The contents of the message: the cause, with both names or both dates.
             var words: [String] {
                 switch self {
                 case .none: []

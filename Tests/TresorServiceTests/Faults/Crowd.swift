@@ -20,7 +20,7 @@
         static let count = 32
         private static let ownersOfTresor = 4
 
-        /// What one owner does: a guest is let in, the key changes, the guest is put out.
+        /// The work of one owner: a guest is let in, the key changes, the guest is put out.
         struct Owner: Sendable {
             let session: Session
             let tresor: TresorID
@@ -28,7 +28,7 @@
             let guests: [CardChain]
         }
 
-        /// What one owner has done, in order.
+        /// The deeds of one owner, in order.
         struct Record: Sendable {
             enum Deed: Hashable, Sendable {
                 case share(UserID)

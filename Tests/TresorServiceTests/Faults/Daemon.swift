@@ -36,7 +36,7 @@ final class Daemon: @unchecked Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    /// What it does now.
+    /// Its work at this moment.
     var does: String { doing(process.processIdentifier) }
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }

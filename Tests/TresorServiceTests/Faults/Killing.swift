@@ -14,7 +14,7 @@
     ///
     /// One task uses it at a time.
     final class KilledService {
-        /// What is killed.
+        /// The processes that are killed.
         enum Victim: CaseIterable {
             case server
             /// The process of PostgreSQL that starts the others.
@@ -27,7 +27,7 @@
         private let cluster: PostgresCluster?
         private let store: String
         private let arguments: [String]
-        /// What `tresor-server run` is told more.
+        /// More arguments for `tresor-server run`.
         private let running: [String]
         private(set) var port: Int
         private var server: ServerProcess?

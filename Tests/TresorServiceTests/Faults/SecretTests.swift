@@ -102,7 +102,7 @@
                     guard error == .store(.other) || error == .noAccess else { throw error }
                 }
             }
-            // What is no request is in no log either.
+            // Bytes that are no request are in no log either.
             for request in HostileRequest.all.prefix(20) {
                 let client = try RawClient(port: port)
                 await client.send(

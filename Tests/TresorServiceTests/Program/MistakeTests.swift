@@ -9,7 +9,7 @@
     import TresorSQLite
     import TresorTesting
 
-    /// What an operator does wrong: each time the message says what, and nothing is half done.
+    /// The mistakes of an operator: each time the message says which, and nothing is half done.
     @Suite struct MistakeTests {
         private func expect(
             _ ending: ServerProcess.Ending, _ code: Int32, _ words: String, source: SourceLocation = #_sourceLocation
@@ -46,7 +46,7 @@
             let (third, _) = try await running(site)
             third.signal(SIGTERM)
             #expect(await third.end().code == 0)
-            // What SQLite keeps beside the file is in the file now, so that a copy of it alone is whole.
+            // The bytes that SQLite keeps beside the file are in it now, so that a copy of it alone is whole.
             let log = try? FileManager.default.attributesOfItem(atPath: site["clinic.db-wal"])[.size] as? Int
             #expect(log ?? 0 == 0)
         }

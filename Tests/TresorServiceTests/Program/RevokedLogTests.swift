@@ -57,7 +57,7 @@
             for kind in [0, 7, 255] as [UInt8] {
                 #expect(throws: TresorError.altered) { try Revocation([kind] + records[0].bytes.dropFirst()) }
             }
-            // What a kind does not need is zero.
+            // A field that a kind does not need is zero.
             #expect(throws: TresorError.altered) { try Revocation([3] + records[0].bytes.dropFirst()) }
             #expect(throws: TresorError.altered) { try Revocation([4] + records[0].bytes.dropFirst()) }
         }
@@ -85,7 +85,7 @@
                 try write(whole.dropLast(count))
                 #expect(try await read(try open()) == records.dropLast())
                 #expect(try bytes().count == whole.count - RevokedLog.recordByteCount)
-                // What follows begins with a whole record.
+                // The rest begins with a whole record.
                 try open().append(records[5])
                 #expect(try await read(try open()) == records)
             }

@@ -299,7 +299,7 @@
             return directory.appendingPathComponent(program).path
         }
 
-        /// What the program has written to standard error.
+        /// The text that the program has written to standard error.
         var said: String { Self.text(errorPath) }
 
         static func run(_ arguments: [String]) async -> Ending {

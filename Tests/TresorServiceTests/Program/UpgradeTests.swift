@@ -38,7 +38,7 @@
             let look = await ServerProcess.run(["check", path])
             #expect(look.code == 18 && look.error.contains("tresor-server run brings an older one"), "\(look.error)")
             #expect(!FileManager.default.fileExists(atPath: copy))
-            // What an earlier upgrade left gives way.
+            // The remains of an earlier upgrade give way.
             try Data("an earlier copy".utf8).write(to: URL(fileURLWithPath: copy))
 
             let server = try ServerProcess(["run", path, "--listen", "127.0.0.1:0"])

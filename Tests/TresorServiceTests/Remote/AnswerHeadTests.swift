@@ -67,7 +67,7 @@ import TresorCrypto
         #expect(head.obstacle == nil)
     }
 
-    /// What a proxy, a log-in page or another program answers is named.
+    /// The answer of a proxy, a log-in page or another program is named.
     @Test(
         arguments: [
             ("502 Bad Gateway", ["Content-Type: text/html"], .away(status: 502)),
@@ -86,7 +86,7 @@ import TresorCrypto
         }
     }
 
-    /// What a proxy makes of the answer of a service is named.
+    /// An answer of a service that a proxy has changed is named.
     @Test(
         arguments: [
             (["Content-Length: 1", "Transfer-Encoding: chunked"], .chunked),

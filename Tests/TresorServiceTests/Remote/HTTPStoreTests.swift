@@ -87,7 +87,7 @@ import TresorTesting
         #expect(try !stranger.cleanup.isPendingBlocking())
     }
 
-    /// What a device may not delete stays noted, and goes with the next session.
+    /// Shares that a device may not delete stay noted, and go with the next session.
     @Test func aKitCopyGoesWithTheNextSession() async throws {
         let (cast, handler) = try Self.cast()
         let anna = try await cast.person("anna")

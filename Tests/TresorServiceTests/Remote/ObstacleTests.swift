@@ -10,7 +10,7 @@
     @testable import TresorCommand
     @testable import TresorRemote
 
-    /// What a client decides before and beside its exchanges, and how it names what stood in the way.
+    /// The decisions of a client before and beside its exchanges, and its names of what stood in the way.
     @Suite struct ObstacleTests {
         @Test func bytesThatMoveGiveTime() {
             let start = ContinuousClock.now
@@ -109,7 +109,7 @@
             #expect(!obstacle.words.unicodeScalars.contains { DisplayText.isUnsafe($0) })
         }
 
-        /// What stood in the way is told once, and forgotten with the next answer.
+        /// An obstacle is told once, and forgotten with the next answer.
         @Test func theClientSaysWhatStoodInTheWay() async throws {
             let noted = Mutex<[Obstacle?]>([])
             let report = ServiceReport(obstacle: { obstacle in noted.withLock { $0.append(obstacle) } })

@@ -9,7 +9,7 @@ import TresorTesting
 @testable import Tresor
 @testable import TresorRemote
 
-/// What a client sends after it has refused an object does not depend on the reason (SPEC §18.5).
+/// The requests of a client after it has refused an object do not depend on the reason (SPEC §18.5).
 @Suite struct OracleTests {
     /// A way to spoil the wrap of a member.
     private struct Fault {

@@ -22,7 +22,7 @@ final class RemoteStage: Sendable {
         let notices = Mutex<[ServiceNotice]>([])
     }
 
-    /// What the person was told.
+    /// The messages that the person was told.
     var told: [ServiceNotice] { pauses.notices.withLock { $0 } }
 
     /// The pauses before requests were sent again.

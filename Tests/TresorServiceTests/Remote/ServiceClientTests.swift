@@ -7,7 +7,7 @@ import TresorTesting
 
 @testable import TresorRemote
 
-/// What a client does when an answer is not the one it hoped for.
+/// The deeds of a client when an answer is not the one it hoped for.
 @Suite struct ServiceClientTests {
     /// The ids of the requests that put a card.
     private static func ids(_ stage: RemoteStage) -> [[UInt8]] {
@@ -178,7 +178,7 @@ import TresorTesting
         #expect(stage.told == [.clockFarOff(own: RemoteStage.time, service: service)])
     }
 
-    /// Whoever answers cannot lead a client on in steps.
+    /// No answer can lead a client on in steps.
     @Test func A236_aClockIsTakenOnce() async throws {
         let time = RemoteStage.time
         let stage = try RemoteStage(fault: { refusedAhead($0, from: time) })

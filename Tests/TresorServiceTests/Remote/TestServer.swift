@@ -11,7 +11,7 @@ import Synchronization
 
 /// A server on this machine that reads requests with a length, and answers with whatever bytes a test gives it.
 final class TestServer: Sendable {
-    /// What it does with a request.
+    /// The ways in which it treats a request.
     enum Action: Sendable {
         /// Answers, and waits for the next request.
         case answering([UInt8])

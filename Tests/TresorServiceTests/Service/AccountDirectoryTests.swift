@@ -106,7 +106,7 @@
             #expect(try await device.ask(ServerShareRequest(device: share.id)).share.count == 32)
         }
 
-        /// What stands in the file is done at the next start, whatever the database made of it.
+        /// An order that stands in the file is done at the next start, whatever the database made of it.
         @Test func A237_aClosingThatFailedLateIsNotCalledNothing() async throws {
             let bench = try await Bench()
             let directory = try TestDirectory()

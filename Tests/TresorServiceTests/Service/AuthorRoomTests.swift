@@ -91,7 +91,7 @@
             #expect(try await owner.at(shortest).reply(try await Self.epoch(in: house)).status == 507)
         }
 
-        /// What lies behind a tombstone counts for the founder until it is gone, and for those who wrote it.
+        /// Bytes behind a tombstone count for the founder until they are gone, and for those who wrote them.
         @Test func A232_noActOfAnOwnerIsRefusedForWhatIsBeingDeleted() async throws {
             let house = try await Household(Bench())
             let owner = try house.signer(house.owner)
@@ -225,7 +225,7 @@
             #expect(try await bench.rows()[13].isEmpty)
         }
 
-        /// What another process deletes at the same time looks like nothing, unless one waits for the other.
+        /// A deletion by another process at the same time looks like nothing, unless one waits for the other.
         @Test func whatLiesBehindATombstoneIsErasedByOneProcessAtATime() async throws {
             let house = try await Household(Bench())
             let engine = MeddlingEngine(house.bench.engine)

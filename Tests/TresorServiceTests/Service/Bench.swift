@@ -39,7 +39,7 @@
             var settings = ServiceSettings(
                 server: Server(key: Hash256(key) ?? .zero, memoryKiB: 65_536, passes: 3),
                 operator: operatorIdentity.user, registration: registration, quotas: limits, clock: clock.read)
-            // What a test takes of a limit is not given back while a slow machine runs it.
+            // A limit gets back nothing that a test takes of it while a slow machine runs it.
             let start = ContinuousClock.now
             settings.steadyClock = { start }
             settings.logins = logins

@@ -185,7 +185,7 @@
             try await Self.expectExact(house)
         }
 
-        /// What an owner deleted goes with the next sweep, but for what was put again.
+        /// Blobs that an owner deleted go with the next sweep, but for those that were put again.
         @Test func aDeletionOfBlobsThatWasInterruptedIsEnded() async throws {
             let house = try await Household(Bench())
             let writer = try house.signer(house.writer)

@@ -56,7 +56,7 @@
             #expect(try await writer.ask(commit.bare).outcome == .conflict)
             let reader = try house.signer(house.reader)
             let hashes = [commit.attachment.hash, .zero, commit.pack.hash]
-            // What an entry does not name yet is there all the same.
+            // A blob that no entry names yet is there all the same.
             #expect(
                 try await reader.ask(BlobsRequest(tresor: house.tresor, hashes: hashes)).blobs
                     == [commit.parts[0], [], []])

@@ -9,14 +9,14 @@
 
     @testable import TresorService
 
-    /// What a founder wrote is what is left of a tresor beside what others wrote.
+    /// The bytes of a founder are what is left of a tresor beside those that others wrote.
     @Suite(.overEveryEngine) struct FounderRoomTests {
         private struct Part: Hashable {
             var entries: UInt64 = 0
             var bytes: UInt64 = 0
         }
 
-        /// What lies in the one tresor of a database, by who wrote or put it.
+        /// The bytes in the one tresor of a database, by who wrote or put them.
         private static func lying(in house: Household) async throws -> [UserID: Part] {
             let rows = try await house.bench.rows()
             var parts: [UserID: Part] = [:]

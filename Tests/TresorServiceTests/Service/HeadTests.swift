@@ -182,7 +182,7 @@
             #expect(engine.count == before + 2)
         }
 
-        /// Who names somebody proves nothing, and takes nothing from them.
+        /// A caller who names somebody proves nothing, and takes nothing from them.
         @Test func A230_namingSomebodyWhoIsKnownProvesNothing() async throws {
             let bench = try await Bench()
             let (anna, eve) = (try await bench.person("anna"), try bench.stranger("eve"))
@@ -282,7 +282,7 @@
             #expect(await Self.verdict(small, by: bench.service) == .unproved)
         }
 
-        /// Whoever has the statement of a session, and not its key, proves nothing with it after their first request.
+        /// A thief of the statement of a session, without its key, proves nothing with it after their first request.
         @Test func A230_aSessionThatWasEndedElsewhereIsForgottenWithAnyRequest() async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")
@@ -352,7 +352,7 @@
             #expect(held.newest(of: eve) { _ in true } == 999)
             func kept() -> [Int] { (0...1_000).filter { session in held.contains(of: eve) { $0 == session } } }
             #expect(kept() == [998, 999])
-            // What is used again is the newest.
+            // The one that is used again is the newest.
             held.keep(998, of: eve)
             held.keep(1_000, of: eve)
             #expect(kept() == [998, 1_000])

@@ -32,7 +32,7 @@
             #expect(await service.isHealthy())
         }
 
-        /// What can still be written to a damaged file does not make it good.
+        /// Writing that still works does not make a damaged file good.
         @Test func aDatabaseThatWasSeenDamagedIsNotHealthy() async throws {
             let bench = try await Bench()
             let engine = FailingEngine(bench.engine)

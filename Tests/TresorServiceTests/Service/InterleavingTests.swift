@@ -46,7 +46,7 @@
             #expect(try await bench.engine.read(SQL("SELECT locator FROM kit_copies")).isEmpty)
         }
 
-        /// What the first one ended looks to the second one as if it had never been there.
+        /// A row that the first one ended looks to the second one as if it had never been there.
         @Test func A244_aCopyThatFindsNothingGetsTheAnswerOfTheFirst() async throws {
             let bench = try await Bench(.closed)
             let anna = try bench.stranger("anna")

@@ -100,7 +100,7 @@
             let report = try await bench.service.importWhole(embedded)
             #expect(report.kitCopies == 1 && report.leftKitCopies == 1)
             #expect(try await bench.service.importWhole(embedded).kitCopies == 0)
-            // Whoever asks for the log does not fold all of it.
+            // A request for the log does not fold all of it.
             #expect(try await bench.rows()[4].count == 1)
             let signer = try bench.signer(anna.identity)
             #expect(try await signer.ask(KitCopyRequest(locator: locator)).copy == copy)

@@ -122,7 +122,7 @@
             #expect(
                 try await removed.reply(WrapsRequest(tresor: house.tresor, epoch: nil, users: [removed.user]))
                     == .forbidden)
-            // Who comes back reads everything again.
+            // A person who comes back reads everything again.
             try await house.owner.tresor(house.tresor).perform(
                 .share(with: [house.removed.chain], role: .reader, fromNow: false, notAfter: nil))
             #expect(try await removed.ask(all).entries.count == Int(count) + 2)

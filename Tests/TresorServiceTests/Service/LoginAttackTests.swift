@@ -10,7 +10,7 @@
 
     /// Attacks on log-ins by password at a service.
     @Suite(.overEveryEngine) struct LoginAttackTests {
-        /// Who has the database and not the server key makes the answers themselves. The right word looks like each other.
+        /// A thief of the database who lacks the server key makes the answers. The right word looks like each other.
         @Test func A114_whoHasTheDatabaseAloneTestsNoGuess() async throws {
             let scene = try await LoginScene()
             let (anna, _) = try await scene.person("anna")

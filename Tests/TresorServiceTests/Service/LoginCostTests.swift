@@ -10,7 +10,7 @@
 
     @testable import TresorService
 
-    /// What strangers make a service do and keep for log-ins by password.
+    /// The work and the objects that strangers cost a service by log-ins by password.
     @Suite(.overEveryEngine) struct LoginCostTests {
         /// The clock of a process may be a little behind that of another one.
         @Test func A118_aSweepWhoseClockIsBehindLeavesTheLimit() async throws {
@@ -74,7 +74,7 @@
                 case .tooOften(let seconds): seconds
                 }
             }
-            // Who has used up their own tries takes nothing from those of others.
+            // People who have used up their own tries take nothing from those of others.
             for _ in 0..<5 { #expect(try await wait() == nil) }
             for _ in 0..<5 { #expect(try await wait() == 601) }
             context.limits.charge(194, .logins, .logins)

@@ -12,7 +12,7 @@
     @Suite(.overEveryEngine) struct MailboxTests {
         private static func offer(_ byte: UInt8) -> [UInt8] { .init(repeating: byte, count: DeviceOffer.byteCount) }
 
-        /// What the service gives under a locator.
+        /// The answer of the service under a locator.
         private func copy(_ locator: Hash256, _ signer: Signer) async throws -> [UInt8] {
             try await signer.ask(KitCopyRequest(locator: locator)).copy
         }

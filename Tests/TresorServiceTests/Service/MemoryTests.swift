@@ -12,7 +12,7 @@
     @testable import TresorServer
     @testable import TresorService
 
-    /// What a service holds of many people, beside what it counts for them.
+    /// The objects that a service holds of many people, beside those that it counts for them.
     @Suite(.longRun, .serialized) struct MemoryTests {
         /// The sizes of what is filled.
         private static let (stateCount, statementCount, bodyCount, waitCount) = (60, 50_000, 8, 8_000)

@@ -8,7 +8,7 @@
 
     @testable import TresorService
 
-    /// Who draws on the requests of a person.
+    /// The people who draw on the requests of a person.
     @Suite(.overEveryEngine) struct NewestKeysTests {
         private static let elsewhere: [UInt8] = [192, 0, 2, 1]
 

@@ -33,7 +33,7 @@
             #expect(limits.look(key, Self.rate, at: start) == 11)
         }
 
-        /// What was used is counted, also where the bucket holds less.
+        /// Requests that were used are counted, also where the bucket holds less.
         @Test func aBucketThatIsChargedBeyondItsEndFillsLater() {
             let limits = RateLimits()
             let key = RateLimits.Key.requests([1])

@@ -210,7 +210,7 @@
             #expect(try await anna.ask(third).outcome == .done)
         }
 
-        /// What another process wrote in the meantime is a conflict, and the next place is free.
+        /// A row that another process wrote in the meantime is a conflict, and the next place is free.
         @Test func aPlaceThatWasTakenElsewhereIsAConflict() async throws {
             let bench = try await Bench()
             let other = try await bench.anotherService()

@@ -227,7 +227,7 @@
             let left = try await rows(noting.bench)
             #expect(left.shares == 0 && left.invitations == 0)
             #expect(try await admin.reply(AccountRequest()).status == 401)
-            // Who was invited waits for the operator.
+            // The person who was invited waits for the operator.
             let again = try await noting.bench.renewed(anna)
             #expect(try await again.ask(again.finishing()).state == .complete)
         }

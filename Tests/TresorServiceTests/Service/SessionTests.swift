@@ -8,7 +8,7 @@
 
     @testable import TresorService
 
-    /// Who speaks: sessions, devices, and requests that are sent again.
+    /// The callers: sessions, devices, and requests that are sent again.
     @Suite(.overEveryEngine) struct SessionTests {
         @Test func aPersonSpeaksWhileTheSessionLasts() async throws {
             let bench = try await Bench()

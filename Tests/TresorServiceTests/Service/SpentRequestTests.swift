@@ -118,7 +118,7 @@
             #expect(await service.answer(call) == .forbidden)
         }
 
-        /// What nobody was answered is not spent: damage does not hide behind a refusal.
+        /// A request that nobody was answered is not spent: damage does not hide behind a refusal.
         @Test func aRequestThatFailedIsNotSpent() async throws {
             let scene = try await Scene(age: 0)
             defer { scene.service.shutDown() }
@@ -160,13 +160,13 @@
             try spent.spend(try key(2, 1), at: 2_001)
             #expect(throws: TresorError.store(.full)) { try spent.spend(try key(3, 1), at: 2_001) }
             #expect(throws: TresorError.store(.full)) { try spent.spend(try key(4, 1, time: 1_300), at: 2_001) }
-            // What was spent for nothing gives its place back, and may be spent again.
+            // A request that was spent for nothing gives its place back, and may be spent again.
             spent.release(first)
             #expect(!spent.contains(first) && spent.contains(second))
             try spent.spend(first, at: 2_000)
             spent.release(try key(9, 9))
             #expect(throws: TresorError.store(.full)) { try spent.spend(try key(2, 2), at: 2_001) }
-            // What nobody may send any more is forgotten.
+            // Requests that nobody may send any more are forgotten.
             try spent.spend(try key(3, 1, time: 2_601), at: 2_601)
             #expect(!spent.contains(first) && spent.contains(second))
         }

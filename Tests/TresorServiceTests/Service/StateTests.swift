@@ -40,7 +40,7 @@
             let cache = StateCache(engine: house.bench.engine, work: works.work)
             await #expect(throws: TresorError.busy) { try await cache.state(of: house.tresor, at: end, for: [1]) }
             #expect(try await cache.state(of: house.tresor, at: end, for: [2])?.head.hash == end.head)
-            // What is in memory costs nothing.
+            // A state in memory costs nothing.
             #expect(try await cache.state(of: house.tresor, at: end, for: [1]) != nil)
         }
 

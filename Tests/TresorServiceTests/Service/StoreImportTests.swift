@@ -17,7 +17,7 @@
         }
     }
 
-    /// Who gets an account by an import. Anybody may write into an embedded store.
+    /// The people who get an account by an import. Anybody may write into an embedded store.
     @Suite(.overEveryEngine) struct StoreImportTests {
         private let embedded = MemoryStore()
 

@@ -121,7 +121,7 @@
         @Test func A231_anAccountPaysForTheWeight() async throws {
             let works = Works(count: 100)
             for _ in 0..<2 { try await works.run(60, for: 1) }
-            // What is light costs, too.
+            // Light work costs, too.
             for weight in [60, 1] {
                 await #expect(throws: TresorError.busy) { try await works.run(weight, for: 1) }
             }

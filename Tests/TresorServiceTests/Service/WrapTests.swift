@@ -80,7 +80,7 @@
         @Test func A231_ofSeveralWrapsForAPlaceTheFirstCounts() async throws {
             let house = try await Household(Bench())
             let needed = try await house.junk(for: house.reader.chain).bytes
-            // Who has full history needs no wrap of the content's key alone.
+            // A member with full history needs no wrap of the content's key alone.
             let keys = try EpochKeys(epoch: try await house.state().epoch)
             let other = try Wrap(
                 keys, of: house.tresor, for: house.reader.chain.newest, user: house.reader.user,
@@ -193,7 +193,7 @@
             #expect(try WrapRules.change(present, adding: wrap, by: house.reader.user, .reader, in: state) == added)
             let last = present.removeLast()
             #expect(try WrapRules.change(present, adding: wrap, by: house.owner.user, .owner, in: state) == added)
-            // What is no wrap of this place counts as none.
+            // Bytes that are no wrap of this place count as none.
             let damaged = PresentWrap(putter: last.putter, bytes: [1])
             let change = try WrapRules.change(
                 [damaged], adding: wrap, by: house.writer.user, .writer, in: state)

@@ -4,7 +4,7 @@ import Testing
 
 /// A request that two programs could read in two ways, or that no honest client sends.
 struct HostileRequest: Sendable, CustomTestStringConvertible {
-    /// What is wrong with it.
+    /// The fault in it.
     let name: String
     let bytes: [UInt8]
     /// The status of the refusal; `nil` where the connection may also end without one.

@@ -47,14 +47,14 @@
             #expect(lost.numbers.isEmpty)
             let fourth = try #require(take(places, 1))
             #expect(lost.numbers == [first[0]])
-            // Whoever the service works for stays.
+            // The one whom the service works for stays.
             places.mark(first[1], isIdle: false)
             let fifth = try #require(take(places, 1))
             #expect(lost.numbers == [first[0], first[2]])
             for place in [fourth, fifth] { places.mark(place, isIdle: false) }
             #expect(take(places, 1) == nil)
             #expect(lost.numbers == [first[0], first[2]])
-            // What was lost is given back no more.
+            // A place that was lost is given back no more.
             places.giveBack(first[0])
             #expect(take(places, 1) == nil)
             places.giveBack(fourth)
@@ -271,7 +271,7 @@
             }
         }
 
-        /// Who looks whether the service is well asks for none.
+        /// A look at the service's health asks for none.
         @Test func behindAProxyTheHealthTakesNoPlace() async throws {
             var limits = Wire.patientLimits
             limits.connectionsOfStrangers = 1

@@ -43,7 +43,7 @@
             #expect(room.take(1, for: Self.source(1, 1, 9)))
         }
 
-        /// Whoever has a line, or a site with many, leaves three quarters to all others.
+        /// Somebody with a line, or a site with many, leaves three quarters to all others.
         @Test func A230_noNetworkTakesMoreThanAQuarter() {
             let room = SharedBudget(maximum: 100, share: 20)
             #expect((0...255).count(where: { room.take(1, for: Self.source(1, 1, UInt8($0))) }) == 25)
@@ -135,7 +135,7 @@
             #expect(room.taken == 0)
         }
 
-        /// Whoever has several accounts leaves half to all others, and an eighth of the other half to small bodies.
+        /// Somebody with several accounts leaves half to all others, and an eighth of the other half to small bodies.
         @Test func A231_theAccountsBehindOneAddressLeaveHalfToOthers() throws {
             let room = SharedBudget(maximum: 16 << 20, share: 4 << 20)
             let heldByEve = try (1...6).flatMap { try Self.held(of: $0, in: room) { _ in 1 } }
@@ -144,7 +144,7 @@
             #expect(heldByAnna.count == 3)
             let bert = try Self.user(8)
             #expect(room.take(64 << 10, for: [192, 0, 2, 1], by: bert))
-            // Who has no account there has another share.
+            // Somebody without an account there has another share.
             #expect(room.take(1 << 20, for: [192, 0, 2, 1], isLarge: true))
             room.giveBack(64 << 10, for: [192, 0, 2, 1], by: bert)
             room.giveBack(1 << 20, for: [192, 0, 2, 1])

@@ -8,7 +8,7 @@
 
     @testable import TresorServer
 
-    /// What one client may take, and how waits and the service end.
+    /// The share that one client may take, and the end of waits and of the service.
     @Suite(.serialized, .longRun) struct WireLimitTests {
         @Test("A126: a slow head ends the connection, and others are served")
         func endsSlowHeads() async throws {

@@ -149,6 +149,32 @@ extension ApprovalTests {
         #expect(try await house.files.open(file).content == Array("plan".utf8))
     }
 
+    /// The store answers the search for the keys of one tresor late, and another search of the session ends in between.
+    @Test func A135_searchesAtOnceProveBoth() async throws {
+        let other = try await anna.tresors.create(Name(typed: "notes"), approvers: [clinic.chain]).tresor
+        var files: [SealedFile] = []
+        for tresor in [tresor, other] {
+            try await anna.share(tresor, with: [house])
+            files.append(try await anna.seal("plan", in: tresor))
+            let state = try await anna.client.logs.state(of: tresor)
+            let grant = try #require(PendingGrant.all(in: state).first).grant
+            let release = try Release(
+                SecretBytes(randomCount: 32), grant: grant, epoch: 1, of: tresor, for: house.chain.newest,
+                user: house.user)
+            try await world.append(
+                .approve(ApproveBody(grant: grant, epoch: 1, releases: [release])), by: clinic.identity, to: tresor,
+                in: evil)
+        }
+        let (first, second) = (files[0], files[1])
+        let late = LateWraps(truth: evil, tresor: tresor)
+        let session = world.session(of: house, seeing: late)
+        late.act { #expect(await failure { _ = try await session.files.open(second) } == .altered) }
+        #expect(await failure { _ = try await session.files.open(first) } == .altered)
+        let notices = await session.takeNotices()
+        let spoiled = notices.filter { if case .approvalSpoiled(clinic.user, _) = $0.deed { true } else { false } }
+        #expect(Set(spoiled.map(\.tresor)) == [tresor, other] && house.evidenceCount == 2)
+    }
+
     /// The store shows the person the wrap of an epoch whose key was not to be released.
     @Test func A135_aWrapOfAnEpochWithoutReleaseIsNoEvidence() async throws {
         try await anna.share(tresor, with: [house])

@@ -185,7 +185,7 @@ import TresorCrypto
         let key = try await approvalKey(of: 1)
         for _ in 0..<3 { try await anna.tresors.perform(.rotate, on: tresor) }
         let file = try await anna.seal("plan", in: tresor)
-        // What the approver would have signed for the keys of before (R36), and too many keys (R37).
+        // Wraps that the approver would have signed for the keys of before (R36), and too many keys (R37).
         let old = try await approval(of: grant, epoch: 1, holding: key)
         let long = try await approval(of: grant, epoch: 4, holding: key + key)
         for entry in [old, long] {

@@ -95,7 +95,7 @@ import TresorStore
         /// Whose home the deed changes.
         func actor(of deed: Deed) -> Session { deed == .leave ? house : anna }
 
-        /// What the home holds beyond what it has learnt by reading.
+        /// The objects that the home holds beyond those that it has learnt by reading.
         func lasting(_ deed: Deed) -> [HomeObject: [UInt8]] {
             actor(of: deed).home.filter { object, _ in
                 switch object.kind {
@@ -215,7 +215,7 @@ import TresorStore
         Issue.record("it has no end")
     }
 
-    /// Whoever is cancelled works out no password.
+    /// A cancelled task works out no password.
     @Test func aCancelledPasswordMakesAndOpensNothing() async throws {
         let world = World()
         let home = MemoryHome()

@@ -7,7 +7,7 @@ import TresorStore
 @testable import Tresor
 @testable import TresorCore
 
-/// What a person says of a tresor through its handle: that it is theirs, and that the clock is right.
+/// The consent of a person to a tresor through its handle: that it is theirs, and that the clock is right.
 @Suite struct HandleConsentTests {
     private static let day: UInt64 = 86_400
 

@@ -175,7 +175,7 @@ import TresorStore
         #expect(noted == NotedStores())
     }
 
-    /// What a store does not have can be excused by another store. What it spoils cannot, nor what it had and lost.
+    /// Another store can excuse an entry that a store does not have. None excuses one that it spoils, or had and lost.
     @Test func anotherStoreExcusesNoMoreThanAbsence() async throws {
         let (here, elsewhere) = (try session(seeing: first, "/first"), try session(seeing: second, "/second"))
         try await elsewhere.client.people.publishCard()

@@ -12,7 +12,7 @@ import TresorStore
 @Suite struct ProgressTests {
     private let world = World()
 
-    /// What was reported so far.
+    /// The reports so far.
     private final class Reports: Sendable {
         private let said = Mutex<[WorkDone]>([])
         var all: [WorkDone] { said.withLock { $0 } }

@@ -36,7 +36,7 @@ extension CommandSuite {
                 #expect(try await stage.evil.truth.kitCopy(locator: locator) == nil, "\(words)")
             }
             #expect(Set(copies.withLock { $0 }).count == acts.count)
-            // What the store does not delete now is deleted by a later cleanup, so that nobody goes on with these words.
+            // A later cleanup deletes a copy that the store does not delete now: nobody goes on with these words.
             stage.evil.failDeletions()
             let left = try await stage.run(as: "anna", acts[0])
             #expect(left.code == 18 && left.error.contains("was removed: it is not valid, but its copy may still be"))

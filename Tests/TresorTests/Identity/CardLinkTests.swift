@@ -50,7 +50,7 @@ import TresorCrypto
         #expect(error { _ = try CardChain(broken) } == .altered)
         #expect(error { _ = try CardChain(broken, knowing: known) } == .altered)
         #expect(try CardChain(broken, knowing: broken).bytes == broken)
-        // What does not begin with the known part, or what ends inside a card, is none of it.
+        // A chain that does not begin with the known part, or that ends inside a card, is none of it.
         #expect(error { _ = try CardChain(known, knowing: second.chain.bytes) } == .altered)
         #expect(error { _ = try CardChain(second.chain.bytes, knowing: known + [broken[known.count]]) } == .altered)
         #expect(error { _ = try CardChain(second.chain.bytes, knowing: [known[0]]) } == .altered)

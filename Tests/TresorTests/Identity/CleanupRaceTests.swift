@@ -42,7 +42,7 @@ import TresorStore
         #expect(try anna.client.cleanup.journal().isEmpty)
     }
 
-    /// What the journal notes while somebody has the slot lock is under way, and not interrupted.
+    /// A change that the journal notes while somebody has the slot lock is under way, and not interrupted.
     @Test func aKitThatIsBeingSetKeepsItsCopy() async throws {
         let kit = try RecoveryKit()
         let locator = try kit.locator()

@@ -50,7 +50,7 @@ struct DeviceExchange {
         return Session(client: client, identity: anna.identity)
     }
 
-    /// What lies in the mailbox.
+    /// The messages in the mailbox.
     func mailbox(_ handover: DeviceHandover) async throws -> DeviceMailbox? {
         try await evil.truth.kitCopy(locator: handover.locator).map { try DeviceMailbox($0) }
     }

@@ -184,7 +184,7 @@ import TresorCrypto
         let offer = try await handover.offer()
         let key = try DeviceCode(typed: handover.code).key()
         let nothing = DeviceBelongings.kinds.map { _ in [UInt8]() }
-        // Who knows the code gives their own identity: the person is shown whose it is.
+        // A thief who knows the code gives their own identity: the person is shown whose it is.
         let theirs = DeviceBelongings(
             file: try mallory.client.identityFileBlocking(), store: nil, objects: nothing)
         let own = try DeviceAnswer(mallory.identity, theirs, to: offer, under: key)

@@ -132,7 +132,7 @@ import TresorCrypto
         #expect(other.take() == [.server] && home.contents == before)
     }
 
-    /// Whoever has not the key of the service tests one guess with each answer, and may be another service each time.
+    /// A stranger without the service's key tests one guess with each answer, and may be another service each time.
     @Test func A117_afterThreeAnswersThatDoNotOpenNothingIsSent() async throws {
         try await register("first")
         let home = MemoryHome()
@@ -170,7 +170,7 @@ import TresorCrypto
         try KnownLogins.takeBack(first, at: audience, in: home)
         _ = try KnownLogins.beginTry(at: audience, now, in: home)
         #expect(throws: TresorError.busy) { try KnownLogins.beginTry(at: audience, now, in: home) }
-        // What tested nothing begins no other pause.
+        // Answers that tested nothing begin no other pause.
         let later = now + KnownLogins.pause + 1
         let late = try KnownLogins.beginTry(at: audience, later, in: home)
         #expect(throws: TresorError.busy) { try KnownLogins.beginTry(at: audience, later, in: home) }

@@ -109,7 +109,7 @@ func isChanging(_ home: any Home) -> Bool {
         #expect(try client.cleanup.journal() == session.client.cleanup.journal())
     }
 
-    /// Who forgets a device may have lost it: its share is gone at once, and the rest waits.
+    /// A person who forgets a device may have lost it: its share is gone at once, and the rest waits.
     @Test func A32_aDeviceShareIsDestroyedBeforeAnythingIsWaitedFor() async throws {
         let home = TresorTesting.MemoryHome()
         let anna = try await anna(home)

@@ -12,7 +12,7 @@ import TresorStore
 /// Two processes on one home (SPEC §8.4): while one changes the key slots and waits for the store, another one does
 /// something else.
 @Suite struct SlotScheduleTests {
-    /// What somebody does with a home.
+    /// The deeds of somebody with a home.
     enum Act: String, CaseIterable, Sendable {
         case setKit, remember, forget, revoke, changePassword, endDevices, renew, cleanUp
         case unlock, createTresor, publish
@@ -104,7 +104,7 @@ import TresorStore
         }
     }
 
-    /// What may come of an act that meets a change: nothing, since the change is under way; or what the change has ended.
+    /// The end of an act that meets a change: nothing, since the change is under way; or whatever the change has ended.
     /// A renewal that comes second finds the newer keys.
     private static func isExpected(_ error: TresorError?, of act: Act) -> Bool {
         switch error {

@@ -34,7 +34,7 @@ private enum Event: CaseIterable {
     /// While somebody waits.
     case rotated, replaced, waitingRenewed, approverRenewed
 
-    /// What happened to people who wait, between two states.
+    /// The fate of people who wait, between two states.
     static func all(between before: LogState, and after: LogState) -> Set<Event> {
         var events: Set<Event> = []
         for (user, person) in after.waiting where before.waiting[user] == nil {
@@ -79,7 +79,7 @@ private struct WaitingHistory {
     private var earlier: [Identity] = []
     /// Files of some epochs: sealing would change each key at once that has to change.
     private var files: [SealedFile] = []
-    /// Who was ever a member.
+    /// The people who were ever members.
     private var admitted: Set<UserID> = []
     private(set) var events: Set<Event> = []
 

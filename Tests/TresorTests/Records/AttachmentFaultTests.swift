@@ -31,7 +31,7 @@ import TresorTesting
             _ = await failure { try await work(scene.device(home)) }
             guard let stop = home.stop else { break }
             families.insert(stop.isDeletion ? "\(stop.object) deleted" : stop.object)
-            // What another program may have been writing is left alone for a time.
+            // A file that another program may have been writing is left alone for a time.
             scene.world.clock.advance(by: Held.patience)
             try await then(scene)
         }

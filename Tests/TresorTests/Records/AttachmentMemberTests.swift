@@ -197,7 +197,7 @@ import TresorTesting
         try await scene.store.putBlob(1, other, of: last.hash, in: scene.tresor)
         #expect(try await scene.records.check().lostContents == ["scan"])
         #expect(try await scene.records.check().lost == [])
-        // What no version needs any more is nobody's loss.
+        // A piece that no version needs any more is nobody's loss.
         try await scene.records.put("scan", "small".utf8)
         _ = try await scene.records.sync()
         #expect(try await scene.records.check().lostContents == [])

@@ -173,7 +173,7 @@ import TresorTesting
         #expect(read == .noAccess)
         #expect(try await scene.device(scene.other).sync().isComplete)
 
-        // What the person sends now, and what the home holds now.
+        // The pieces that the person sends now, and those that the home holds now.
         let mine = newer.records(in: scene.tresor)
         #expect(try await mine.sync().sentCount == 1)
         let entry = try #require(

@@ -10,7 +10,7 @@ import TresorTesting
 @testable import TresorCore
 @testable import TresorRecords
 
-/// What becomes of attachments and pieces that nobody needs: in the store, and in a home whose tresor is deleted (SPEC
+/// The end of attachments and pieces that nobody needs: in the store, and in a home whose tresor is deleted (SPEC
 /// §8.5, §9.7, §19.7).
 @Suite struct AttachmentReleaseTests {
     private typealias Scene = AttachmentScene
@@ -173,7 +173,7 @@ import TresorTesting
         #expect(scene.isClean(scene.houseHome))
     }
 
-    /// What came into the log stays, although the answer was lost and a newer change waits.
+    /// A change that came into the log stays, although the answer was lost and a newer change waits.
     @Test func theStoreKeepsWhatTheLogNames() async throws {
         let scene = try await Scene()
         try await scene.theirs.put("scan", Self.content)

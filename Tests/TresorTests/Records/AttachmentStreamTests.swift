@@ -92,7 +92,7 @@ import TresorTesting
         #expect(authors == [scene.anna.user] && errors == [.unverified])
     }
 
-    /// What no content could mend is refused before any of it is read.
+    /// A fault that no content could mend is refused before any of it is read.
     @Test func refusalsComeBeforeTheContent() async throws {
         let scene = try await Scene()
         func refused(_ records: Records, _ name: String, _ type: String) async -> TresorError? {

@@ -10,7 +10,7 @@ import TresorTesting
 @testable import TresorCore
 @testable import TresorRecords
 
-/// What a compaction gives the store and takes from it: volumes one after another, and many blobs (SPEC §19.7).
+/// A compaction gives the store volumes one after another, and takes many blobs from it (SPEC §19.7).
 @Suite struct CompactionDeletionTests {
     private typealias Scene = CompactionTests.Scene
 

@@ -45,7 +45,7 @@ import TresorTesting
         return versions
     }
 
-    /// What a plan says is in the table.
+    /// The claims of a plan are in the table.
     @Test func aPlanReadsTheLogOnceAndNoPack() async throws {
         let scene = try await Scene()
         try await scene.fill()

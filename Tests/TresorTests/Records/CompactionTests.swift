@@ -99,9 +99,9 @@ import TresorTesting
         let record = try await records.get("a")
         #expect(record.vouchedBy == scene.anna.user && record.author == scene.anna.user && record.revision != nil)
         #expect(try await records.list(includingDeleted: true).records.map(\.vouchedBy).allSatisfy { $0 != nil })
-        // Who has the packs ignores the volumes.
+        // A reader with the packs ignores the volumes.
         #expect(try await scene.records.get("a").vouchedBy == nil)
-        // What came is in the home, and lies there for the next program.
+        // The blobs that came are in the home, and lie there for the next program.
         scene.store.fail(by: .refusing(.store(.unreachable)), isLasting: true)
         #expect(try await scene.text("c", device.records(in: scene.tresor)) == "c2")
         scene.store.heal()
@@ -234,7 +234,7 @@ import TresorTesting
         #expect(try await other.sync().isComplete)
         #expect(try await scene.text("a", other) == "a3")
         #expect(try await scene.text("c", other) == "c2")
-        // What a volume says in place of another is no news.
+        // The words of a volume in place of another are no news.
         var iterator = changes.makeAsyncIterator()
         #expect(await iterator.next()?.names == ["a"])
     }

@@ -87,12 +87,12 @@ import TresorTesting
         #expect(try await scene.stored() == stored)
         let found = try await records.check()
         #expect(found.checkpoint == sequence && found.checkpointError == .altered)
-        // Who has no pack takes the owner's word, and sees whose it is.
+        // A reader without a pack takes the owner's word, and sees whose it is.
         let other = scene.device(scene.empty).records(in: scene.tresor)
         #expect(try await other.sync().isComplete)
         #expect(try await other.get("a").vouchedBy == scene.late.user)
         #expect(try await scene.text("a", records) == "a2")
-        // Who has the packs makes a checkpoint that holds.
+        // A reader with the packs makes a checkpoint that holds.
         let report = try await records.compact()
         #expect(report.checkpoint == sequence + 1 && report.keptCount == 4)
         #expect(try await records.check().checkpointError == nil)
@@ -215,7 +215,7 @@ import TresorTesting
         #expect(await failure { _ = try await records.compact() } == .store(.withheld))
         #expect(try await scene.state().checkpoint == sequence)
         #expect(try await scene.stored() == stored)
-        // Whoever has the packs tells.
+        // A reader with the packs tells.
         #expect(try await scene.records.compact().checkpoint == sequence + 1)
         #expect(try await records.sync().isComplete)
         #expect(try await scene.text("a", records) == "a2")
@@ -248,12 +248,12 @@ import TresorTesting
         let records = scene.late.records(in: scene.tresor)
         #expect(await failure { _ = try await records.compact() } == .store(.withheld))
         #expect(try await scene.stored() == stored)
-        // Whoever has read the records before goes on.
+        // A reader who has read the records before goes on.
         #expect(try await scene.records.compact().checkpoint == nil)
         #expect(try await scene.stored() == [sequence])
     }
 
-    /// What an earlier, false checkpoint needs may come to the store again.
+    /// Packs that an earlier, false checkpoint needs may come to the store again.
     @Test func A147_anEarlierCheckpointIsNotBelievedAgainstOnesOwn() async throws {
         let sequence = try await falseCheckpoint()
         let volumes = try #require(try await scene.blobs()[sequence])
@@ -308,7 +308,7 @@ import TresorTesting
         #expect(try await records.get("a").vouchedBy == scene.anna.user)
         let found = try await records.check()
         #expect(found.checkpoint == sequence && found.checkpointError == .altered)
-        // Who has nothing else takes the owner's word.
+        // A reader who has nothing else takes the owner's word.
         #expect(try await stranger.sync().isComplete)
         #expect(try await scene.text("a", stranger) == "false")
         #expect(try await stranger.check().checkpointError == nil)

@@ -178,7 +178,7 @@ import TresorTesting
         #expect(home.read(.volume(book.tresor, checkpoint: checkpoint, number: 0)) == nil)
     }
 
-    /// Whoever was removed loses what they kept, also where a file of their home cannot be read.
+    /// Somebody who was removed loses everything they kept, also where a file of their home cannot be read.
     @Test func anUnreadableCopyOfTheLogHidesNoVolumes() throws {
         let (book, checkpoint) = try longLog()
         let volume = HomeObject.volume(book.tresor, checkpoint: checkpoint, number: 0)

@@ -39,10 +39,10 @@ import TresorCrypto
 
 /// The states that devices, store and network can reach.
 private final class OutboxModel {
-    /// What happens in the log besides edits.
+    /// The events in the log besides edits.
     enum Act: Hashable { case rotation, removal }
 
-    /// What a client must not do.
+    /// The deeds that a client must not do.
     enum Flaw { case thaw, rebase }
 
     struct Found {
@@ -279,7 +279,7 @@ extension OutboxModel {
         }
         var known = Set(items.compactMap { $0 }.flatMap { Self.edits($0).dropFirst() })
         let heads = table(state.log).heads(of: record).compactMap { items[Int($0.revision) - 1] }.map(Self.edits)
-        // What a person who is out has not sent is in the outbox still, and is named.
+        // Changes that a person who is out has not sent are in the outbox still, and are named.
         let left = state.devices.flatMap { outboxes[$0.outbox].item(of: record).map(Self.edits) ?? [] }
         known.formUnion(left.dropFirst())
         for (index, device) in state.devices.enumerated() {

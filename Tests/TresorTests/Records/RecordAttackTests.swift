@@ -75,7 +75,7 @@ import TresorCrypto
             let sequence = try book.add(book.commit(pack), by: bob)
             #expect(book.outcome(of: try book.entry(at: sequence), pack) == .void)
         }
-        // What a writer sealed and commits again is a revision of that writer's.
+        // A version that a writer sealed and commits again is a revision of that writer's.
         let again = try book.add(book.commit(packs[0]), by: bob)
         #expect(book.outcome(of: try book.entry(at: again), packs[0]) == .items([try Item("plan", "one")]))
     }
@@ -213,7 +213,7 @@ import TresorCrypto
         for bytes in one.entries + one.packs.values {
             for name in ["ibuprofen", "morphine"] { #expect(!bytes.contains(Array(name.utf8))) }
         }
-        // Who names the record in the log, as a careless program would, shows it.
+        // A program that carelessly names the record in the log shows it.
         let careless = try one.entry(.additive(AdditiveBody(type: 200, Array("ibuprofen".utf8))), by: anna).bytes
         #expect(careless.contains(Array("ibuprofen".utf8)))
     }
@@ -227,7 +227,7 @@ import TresorCrypto
             packs[second] = pack
             var table = try book.table(packs: packs)
             #expect(table.missing == [second: expected] && !table.isComplete)
-            // What comes late counts as if it had been there.
+            // A version that comes late counts as if it had been there.
             table.take(book.outcome(of: try book.entry(at: second), book.packs[second]), at: second)
             #expect(table.isComplete && table.shown(of: name)?.revision == second)
             #expect(table.heads(of: name).count == 1)
@@ -247,7 +247,7 @@ import TresorCrypto
             #expect(book.outcome(of: try book.entry(at: sequence), forged) == .void)
         }
         #expect(try book.table().shown(of: name)?.revision == first)
-        // What was committed in time stays.
+        // A version that was committed in time stays.
         var honest = before
         let second = try honest.put(Item("plan", "bob's", replacing: [first]), by: bob)
         try honest.remove(bob)

@@ -51,7 +51,7 @@ import TresorCrypto
 
 /// A tresor, and what each person ever knew of its keys.
 private struct RecordHistory {
-    /// What an owner must not do.
+    /// The deeds that an owner must not do.
     enum Flaw {
         /// Keeping a replaced version without the later ones.
         case openVolumes
@@ -85,7 +85,7 @@ private struct RecordHistory {
                     known[user, default: [:]][epoch] = try book.key(epoch)
                     continue
                 }
-                // What an earlier stay left is not taken away.
+                // Keys that an earlier stay left are not taken away.
                 guard known[user]?[epoch] == nil else { continue }
                 let secret = try book.key(epoch).secret()
                 known[user, default: [:]][epoch] = try EpochKeys(
@@ -233,7 +233,7 @@ private struct RecordHistory {
             switch member.history {
             case .all:
                 #expect(facts(table) == expected, seed)
-                // Who comes with nothing reads the volumes in place of the packs below the floor.
+                // A reader who comes with nothing reads the volumes in place of the packs below the floor.
                 let late = try book.table(keys: own, packs: newer)
                 #expect(late.isComplete && facts(late) == expected, seed)
             case .from:

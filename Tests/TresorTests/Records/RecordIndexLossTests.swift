@@ -132,7 +132,7 @@ import TresorTesting
         let file = IndexFile(session: records.session, tresor: scene.tresor)
         #expect(try file.keep(older) == false)
         #expect(scene.home.read(index) == nil)
-        // What was looked at counts on.
+        // Packs that were looked at count on.
         var late = open(scene.home)
         late.leastIndexedCount = 8
         _ = try await late.view(at: before)

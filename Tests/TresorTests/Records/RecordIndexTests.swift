@@ -194,7 +194,7 @@ import TresorTesting
         }
     }
 
-    /// Who stole a former seed, and writes into the home, hides nothing behind an index.
+    /// A thief of a former seed, who writes into the home, hides nothing behind an index.
     @Test func A149_anIndexOfAFormerSeedCountsForNothing() async throws {
         try await scene.fill()
         let state = try await scene.state()
@@ -261,7 +261,7 @@ import TresorTesting
         #expect(try await records.pull().receivedCount == 0)
         try await expect(records, byIndex: true)
         #expect(records.cache.view?.checkpoints.count == 1)
-        // What came since, and went for the next checkpoint, volumes alone tell.
+        // Volumes alone tell of versions that came since, and went for the next checkpoint.
         try await scene.put("e", "e1")
         _ = try await scene.records.compact()
         let late = open(behind)

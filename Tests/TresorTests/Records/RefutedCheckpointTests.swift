@@ -17,7 +17,7 @@ import TresorTesting
 
     init() async throws { foreign = try await ForeignCheckpointTests() }
 
-    /// What a version says in place of what its pack says.
+    /// The words of a version in place of those of its pack.
     private func lie(at revision: UInt64) throws -> Kept {
         let content = Item.Content.bytes(Array("false".utf8), type: .empty)
         return Kept(

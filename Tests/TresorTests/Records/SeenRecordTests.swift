@@ -34,7 +34,7 @@ import TresorTesting
         try await records.change([.put("plan", "named".utf8)], ifShown: ["plan": mine], seen: seen)
         _ = try await records.sync()
         #expect(try await contents("plan", records) == ["named", "unseen"])
-        // What the home shows now is seen where nothing else is said.
+        // A version that the home shows now is seen where nothing else is said.
         try await records.change([.put("plan", "all".utf8)])
         _ = try await records.sync()
         #expect(try await contents("plan", records) == ["all"])
@@ -106,7 +106,7 @@ import TresorTesting
         // A condition counts, too.
         let refused = await failure { _ = try await effective([.put("plan", "first".utf8)], ifShown: ["plan": nil]) }
         #expect(refused == .busy)
-        // What waits is there.
+        // The waiting change is there.
         try await records.put("plan", "second".utf8)
         #expect(try await effective([.put("plan", "second".utf8)]).isEmpty)
         #expect(try await effective([.put("plan", "first".utf8)]).count == 1)

@@ -46,7 +46,7 @@ enum OpenWires {
 final class OpenWire: RoutedStore {
     private struct Service: Sendable {
         let store: HTTPStore
-        /// What the connections need.
+        /// The needs of the connections.
         var way: (any Sendable)?
     }
 

@@ -121,7 +121,7 @@
             return (count, try await entries(of: tresor, from: count - 1, limit: 1).first)
         }
 
-        /// What the fold makes of an entry; `nil` for one that breaks a rule.
+        /// The outcome of an entry in the fold; `nil` for one that breaks a rule.
         private func judgment(of change: LogChange) async throws(TresorError) -> Judgment? {
             var fold: Fold
             if let kept = states.withLock({ $0[change.tresor] }), kept.entryCount == change.sequence {

@@ -81,7 +81,7 @@
             return try await call(remote)
         }
 
-        /// Whoever has the handle of another person does not come in: their card is not stored.
+        /// Somebody with the handle of another person does not come in: their card is not stored.
         func putCard(
             _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
         ) async throws(TresorError) -> StoreOutcome {

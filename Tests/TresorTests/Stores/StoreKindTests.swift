@@ -23,7 +23,7 @@ import TresorCrypto
             let after = try await anna.seal("250 mg", in: tresor)
             #expect(await failure { _ = try await world.session(of: house).files.open(after) } == .noAccess)
             #expect(try await world.session(of: anna).files.open(after).content == Array("250 mg".utf8))
-            // What the store holds is what everybody verified.
+            // The store holds the log that everybody verified.
             let state = try await world.session(of: anna).client.logs.state(of: tresor)
             #expect(try await log(tresor, in: world.store).count == Int(state.entryCount))
             #expect(try await world.store.tresors(of: anna.identity.user) == [tresor])
@@ -45,7 +45,7 @@ import TresorCrypto
         }
     }
 
-    /// What a store shows that lies is found out, whatever stands between it and the client.
+    /// A lie of a store is found out, whatever stands between it and the client.
     @Test(arguments: StoreKind.installed)
     func A59_aStoreThatLiesIsFoundOut(_ kind: StoreKind) async throws {
         try await StoreKind.$chosen.withValue(kind) {

@@ -7,7 +7,7 @@ import TresorCrypto
 
 /// One person's way to a store, on which somebody else acts before or behind one of the calls on cards and key slots.
 final class InterjectingStore: FrontStore {
-    /// What was ever put into the store, by whatever way.
+    /// The objects that were ever put into the store, by whatever way.
     final class Record: Sendable {
         private let state = Mutex<(locators: Set<Hash256>, devices: Set<DeviceID>)>(([], []))
 

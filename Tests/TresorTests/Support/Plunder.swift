@@ -12,7 +12,7 @@ struct Plunder {
     private(set) var keys: [UInt64: [EpochKeys]] = [:]
     private let state: LogState
 
-    /// What a wrap held, and whose and of which epoch it was.
+    /// The keys of a wrap, and whose and of which epoch it was.
     private struct Find: Hashable {
         let secret: [UInt8]
         let epoch: UInt64

@@ -103,7 +103,7 @@ struct RecordBook {
         get throws { try entries.map { try Entry($0) }.filter(\.isCommit) }
     }
 
-    /// What a commit is for a reader of these keys, with these bytes as its pack.
+    /// The outcome of a commit for a reader of these keys, with these bytes as its pack.
     func outcome(
         of entry: Entry, _ bytes: [UInt8]?, history: History? = .all, keys: [UInt64: EpochKeys]? = nil
     ) -> PackOutcome {
@@ -124,7 +124,7 @@ struct RecordBook {
         return found
     }
 
-    /// What the newest checkpoint keeps, for a reader of these keys.
+    /// The versions that the newest checkpoint keeps, for a reader of these keys.
     func kept(_ keys: [UInt64: EpochKeys]? = nil) throws(TresorError) -> [Kept] {
         guard let bytes = volumes[state.checkpoint], let entry = try? entry(at: state.checkpoint),
             case .checkpoint(let checkpoint) = try entry.body

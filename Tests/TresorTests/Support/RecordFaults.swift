@@ -18,7 +18,7 @@ final class FickleStore: FrontStore {
         case fickle
     }
 
-    /// What happened to the calls of one sync.
+    /// The fate of the calls of one sync.
     struct Faults: Sendable {
         /// Calls that were lost, or whose answers were.
         var lostCount = 0

@@ -4,7 +4,7 @@ import Synchronization
 import TresorCore
 import TresorCrypto
 
-/// What a client must not do. The simulation makes it so by what stands before its store or home, or puts what such a client
+/// The faults of no good client. The simulation makes each by what stands before its store or home, or puts what such a client
 /// would end with in the place of what it compares at the end, and has to notice it.
 enum RecordFlaw: CaseIterable, Sendable {
     /// The table at the end says that the later clock won, whatever its author had seen. No client with this flaw runs: it
@@ -12,7 +12,7 @@ enum RecordFlaw: CaseIterable, Sendable {
     case clock
     /// A change is announced before it is durable.
     case announcement
-    /// What was read of the log counts as fetched, although the packs are not durable.
+    /// Packs that were read of the log count as fetched, although they are not durable.
     case cursor
     /// The end of a page counts as the end of the log.
     case page

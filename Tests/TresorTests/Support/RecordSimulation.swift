@@ -9,7 +9,7 @@ import TresorCrypto
 /// The real client on three devices for 40 days of virtual time, over a store that is late, double, lost, stale and
 /// short, and with homes that stop at their writes. The seed determines all that is chosen.
 final class RecordSimulation {
-    /// What happened, to show that enough did.
+    /// The events so far, to show that there were enough.
     struct Tally: Sendable {
         var editCount = 0
         var syncCount = 0
@@ -105,7 +105,7 @@ final class RecordSimulation {
     }
 }
 
-/// What the devices do.
+/// The deeds of the devices.
 extension RecordSimulation {
     /// Two devices of one person, and a third one, of the same or of another.
     private func open() async throws {
@@ -234,7 +234,7 @@ extension RecordSimulation {
         tally.faults.add(faults)
         tally.syncCount += 1
         listener.cancel()
-        // What was announced is in the home, even if the program was stopped.
+        // A change that was announced is in the home, even if the program was stopped.
         for revision in await listener.value where try !isKept(revision, in: devices[index].base) {
             findings.append("announced, and not there: \(revision)")
         }

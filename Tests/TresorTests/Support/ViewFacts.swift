@@ -7,7 +7,7 @@ import TresorCrypto
 @testable import TresorRecords
 
 extension RecordView {
-    /// What the view says, to compare it with another one: the heads with their commits, what is missing and void, and the
+    /// The view's contents, to compare it with another one: the heads with their commits, what is missing and void, and the
     /// checkpoints.
     func facts(in client: Client) throws -> [String] {
         let packs = PackReader(client: client, tresor: state.tresor)
@@ -24,7 +24,7 @@ extension RecordView {
 }
 
 extension Records {
-    /// What the home shows, by an index where one counts, and what it shows without.
+    /// The records that the home shows, by an index where one counts, and without.
     func bothFacts() async throws -> (read: [String], anew: [String]) {
         let view = try await view()
         let anew = try await RecordView.read(at: view.state, from: nil, of: session)

@@ -178,7 +178,7 @@ def typed_name(text):
     return data
 
 
-# What Unicode says, at least version 15.0 (§8.1). Python 3.11 knows 14.0; here is what 15.0 added.
+# Characters that Unicode has, at least version 15.0 (§8.1). Python 3.11 knows 14.0; here are those that 15.0 added.
 UNICODE_15 = [
     (0x0CF3, 0x0CF3, "Mc"), (0x0ECE, 0x0ECE, "Mn"), (0x10EFD, 0x10EFF, "Mn"), (0x1123F, 0x11240, "Lo"), (0x11241, 0x11241, "Mn"),
     (0x11B00, 0x11B09, "Po"), (0x11F00, 0x11F01, "Mn"), (0x11F02, 0x11F02, "Lo"), (0x11F03, 0x11F03, "Mc"), (0x11F04, 0x11F10, "Lo"),
@@ -191,7 +191,7 @@ UNICODE_15 = [
     (0x1FAAD, 0x1FAAF, "So"), (0x1FABB, 0x1FABD, "So"), (0x1FABF, 0x1FABF, "So"), (0x1FACE, 0x1FACF, "So"), (0x1FADA, 0x1FADB, "So"),
     (0x1FAE8, 0x1FAE8, "So"), (0x1FAF7, 0x1FAF8, "So"), (0x31350, 0x323AF, "Lo")]
 
-# What later versions assigned, for a Python that knows them: to 17.0. There a password may not have them.
+# Characters that later versions assigned, for a Python that knows them: to 17.0. There a password may not have them.
 SINCE_15 = [
     (0x88F, 0x88F), (0x897, 0x897), (0xC5C, 0xC5C), (0xCDC, 0xCDC), (0x1ACF, 0x1ADD), (0x1AE0, 0x1AEB), (0x1B4E, 0x1B4F),
     (0x1B7F, 0x1B7F), (0x1C89, 0x1C8A), (0x20C1, 0x20C1), (0x2427, 0x2429), (0x2B96, 0x2B96), (0x2FFC, 0x2FFF), (0x31E4, 0x31E5),

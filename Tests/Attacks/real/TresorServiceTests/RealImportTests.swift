@@ -32,7 +32,7 @@
                 let anna = try await bench.person("anna").at(service)
                 let (_, share) = try await anna.trustedDevice()
                 try FileManager.default.moveItem(atPath: path, toPath: directory["moved"])
-                // What was revoked would stand where no start looks.
+                // Revoked sessions would stand where no start looks.
                 return try await anna.reply(DeleteServerSharesRequest(devices: [share.id])).status == 200
             }
             try await Self.expectReal(without: .awaitedCard) {

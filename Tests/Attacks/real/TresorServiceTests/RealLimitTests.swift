@@ -21,7 +21,7 @@
                 let head = ServiceHead(
                     operation: .append, bodyByteCount: 16 << 20, authorization: call.authorization,
                     source: call.source)
-                // Who is heard is nobody yet: only the refusal tells.
+                // A caller who is heard is nobody yet: only the refusal tells.
                 do throws(Refusal) {
                     _ = try await bench.service.proves(head)
                     return true

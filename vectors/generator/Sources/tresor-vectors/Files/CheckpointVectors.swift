@@ -33,7 +33,7 @@ struct CheckpointVectors: TestWriter {
         return scene
     }
 
-    /// What must be kept up to entry 6.
+    /// The versions that must be kept up to entry 6.
     private static func heads(_ scene: RecordLog) -> [(UInt64, ItemWriter)] {
         scene.kept { sequence, _ in (4...6).contains(sequence) }
     }

@@ -48,7 +48,7 @@ struct FileVectors: FileTestWriter {
         return file
     }
 
-    /// What is sealed as a file and is no content, SPEC §10.5 step 15a.
+    /// Contents that are sealed as a file and are none, SPEC §10.5 step 15a.
     private func addReservedTypes(_ fixture: FileFixture) {
         let plain = fixture.seal(fixture.content, draw(), type: "tresor-pack")
         let base = accept("a type that begins almost so", ["EdgeCase"], fixture, plain, fixture.content)

@@ -115,7 +115,7 @@ struct LoginCopyVectors: TestWriter {
         refuse("beside a kit slot", "NonCanonical", both.bytes)
     }
 
-    /// What a home keeps of log-ins.
+    /// The log-ins that a home keeps.
     func addKnownLogins() {
         group("reencode")
         let fixture = ServiceFixture()

@@ -48,7 +48,7 @@ struct OpaqueClientVectors: TestWriter {
         invalid(comment, flag, error, base: base, in: input)
     }
 
-    /// What differs from the registration or from what the server takes.
+    /// The differences from the registration or from the server's own.
     private func addValues(_ scene: LoginScene, base: Int) {
         let other = LoginScene(scene.draw, password: "correct house battery staple", handle: "anna")
         refuse("another password", "WrongPassword", "wrong_password", base, ["input": other.input])

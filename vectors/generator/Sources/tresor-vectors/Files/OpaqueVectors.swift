@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What both sides of a log-in compute (SPEC §20), and what each of them refuses.
+/// The computations of both sides of a log-in (SPEC §20), and the refusals of each.
 struct OpaqueVectors: TestWriter {
     let file: VectorFile
 

@@ -96,7 +96,7 @@ struct PackPlaceVectors: TestWriter {
         }
     }
 
-    /// What a store shows, and who asks.
+    /// The objects that a store shows, and who asks.
     func addBytes(_ scene: RecordLog, _ base: Int) {
         let pack = scene.sealed(Self.content).bytes
         let entry = scene.commit(pack)

@@ -103,7 +103,7 @@ struct PackVectors: TestWriter {
         return items
     }
 
-    /// What the log alone shows.
+    /// The outcome of the log alone.
     private func addBodies(_ scene: RecordLog, _ base: Int) {
         let pack = scene.sealed(ItemWriter.pack([Self.plan])).bytes
         let (blob, epoch) = (Body.blob(pack), scene.log.current.number)
@@ -175,7 +175,7 @@ struct PackVectors: TestWriter {
             ItemWriter.pack([ItemWriter("a", .attachment(1)), ItemWriter("b", .raw(3, []))]))
     }
 
-    /// What a later release may bring is not void: the tresor is incomplete for this one.
+    /// An object that a later release may bring is not void: the tresor is incomplete for this one.
     private func addUnknownParts(_ scene: RecordLog, _ base: Int) {
         let a = ItemWriter("a", .deleted)
         for hand: UInt8 in [1, 2, 255] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a log with packs says of each record, computed from SPEC §19.3 alone.
+/// The words of a log with packs about each record, computed from SPEC §19.3 alone.
 struct RecordsExpected {
     private var versions: [Bytes: [UInt64: ItemWriter]] = [:]
     private var void: [UInt64] = []
@@ -27,7 +27,7 @@ struct RecordsExpected {
         if case .deleted = item.content { true } else { false }
     }
 
-    /// What an attachment says is not compared.
+    /// The contents of an attachment are not compared.
     private static func isAttachment(_ item: ItemWriter) -> Bool {
         if case .attachment = item.content { true } else { false }
     }
@@ -41,7 +41,7 @@ struct RecordsExpected {
         }.map { ($0.0, $0.1) }
     }
 
-    /// What a version says, without its time.
+    /// The contents of a version, without its time.
     private static func said(_ item: ItemWriter) -> Bytes {
         var item = item
         (item.replaces, item.time) = ([], 0)

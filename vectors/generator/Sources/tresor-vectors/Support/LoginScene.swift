@@ -47,7 +47,7 @@ struct LoginScene {
     var randomizedPassword: Bytes { hmacSHA512([], output + stretched) }
     var maskingKey: Bytes { expandSHA512(randomizedPassword, ascii("MaskingKey"), 64) }
 
-    /// What a nonce and the randomized password give.
+    /// The keys from a nonce and the randomized password.
     var envelope: LoginEnvelope { LoginEnvelope(self, nonce: draw("envelope nonce", 32)) }
     var record: Bytes { join(envelope.publicKey, maskingKey, envelope.bytes) }
 

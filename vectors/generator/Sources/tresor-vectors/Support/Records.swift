@@ -50,7 +50,7 @@ struct RecordLog {
     let draw: Draw
     private(set) var packs: [(sequence: UInt64, bytes: Bytes)] = []
     private(set) var volumes: [Bytes] = []
-    /// What was committed, by number.
+    /// The commits, by number.
     private(set) var items: [UInt64: [ItemWriter]] = [:]
 
     init(_ log: Log, _ draw: Draw) {
