@@ -61,7 +61,7 @@ package struct KnownLogins: Hashable, Sendable {
         return encoder.bytes
     }
 
-    /// What another home of a person gets: the newest statement about their log-in at each service. Tries are those of one
+    /// Another home of a person gets: the newest statement about their log-in at each service. Tries are those of one
     /// home, and what others left in it stays there.
     package func statements(of user: UserID) -> KnownLogins {
         var all = KnownLogins()

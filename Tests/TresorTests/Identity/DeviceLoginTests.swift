@@ -6,7 +6,7 @@ import TresorCrypto
 @testable import Tresor
 @testable import TresorCore
 
-/// What a machine knows of log-ins goes to another one by a typed code (SPEC §8.6, §20.5).
+/// All that a machine knows of log-ins goes to another one by a typed code (SPEC §8.6, §20.5).
 @Suite struct DeviceLoginTests {
     let scene: DeviceExchange
     let service: LoginService
