@@ -135,7 +135,8 @@ package final class DeviceArrival: Sendable {
                 var objects = received.objects
                 objects[.knownServices] = try Self.services(
                     of: client, joining: objects[.knownServices], for: identity.user)
-                objects[.knownLogins] = try Self.logins(of: client, joining: objects[.knownLogins])
+                objects[.knownLogins] = try Self.logins(
+                    of: client, joining: objects[.knownLogins], for: identity.user)
                 try client.cleanup.add(note)
                 for object in DeviceBelongings.kinds {
                     // An installation that was interrupted may have left what this machine does not give.
@@ -164,11 +165,14 @@ package final class DeviceArrival: Sendable {
         return try met.joined(with: given, replacing: try isInterrupted(client, for: user)).bytes
     }
 
-    /// The log-ins of both homes. Those of this one that do not read count as none.
-    private static func logins(of client: Client, joining bytes: [UInt8]?) throws(TresorError) -> [UInt8]? {
-        guard let bytes else { return try client.home.read(.knownLogins) }
+    /// The log-ins of both homes, as ``services(of:joining:for:)`` says. Those of this one that do not read count as none.
+    private static func logins(
+        of client: Client, joining bytes: [UInt8]?, for user: UserID
+    ) throws(TresorError) -> [UInt8]? {
         let present = try client.home.read(.knownLogins).flatMap { try? KnownLogins($0) } ?? KnownLogins()
-        return present.joined(with: try KnownLogins(bytes)).bytes
+        let given = try bytes.map { (bytes) throws(TresorError) in try KnownLogins(bytes) } ?? KnownLogins()
+        let all = try present.joined(with: given, replacing: try isInterrupted(client, for: user))
+        return all.isEmpty ? nil : all.bytes
     }
 
     /// Leaves a receipt in the place of the answer, which tells the other machine that it was taken; that one deletes the

@@ -57,6 +57,7 @@ extension Login {
         let state = try await call(request).state
         let after = try await account(at: judged.id)
         guard after.statement == request.statement, after.hasRecord else { throw .store(.notStored) }
+        try KnownLogins.forgetFailures(at: audience, in: home)
         return Registered(state: state, before: before, isSet: true)
     }
 
@@ -66,15 +67,23 @@ extension Login {
     /// - Returns: the state of the account.
     /// - Throws: the errors of ``register(_:invitation:replaces:telling:)``.
     func ensure(_ password: borrowing Password, invitation: [UInt8]) async throws(TresorError) -> AccountState {
-        let registered = try await register(password, invitation: invitation)
-        guard !registered.isSet, registered.state != .closed else { return registered.state }
-        // The log-in of an account that waits cannot be tried.
-        if registered.state == .active, let handle = client.identity?.handle,
-            let opened = try? await open(handle, password: password), opened.chain == client.identity?.chain
-        {
-            return .active
+        if try await opensNewestKeys(password) { return .active }
+        return try await register(password, invitation: invitation, replaces: true).state
+    }
+
+    /// Whether a password opens the newest keys at the service. The log-in of an account that waits cannot be tried.
+    ///
+    /// - Throws: the errors of ``account()`` and ``open(_:password:)``, unless they say that it does not.
+    private func opensNewestKeys(_ password: borrowing Password) async throws(TresorError) -> Bool {
+        guard let identity = client.identity else { throw .noAccess }
+        do throws(TresorError) {
+            let account = try await account()
+            guard account.state == .active, Self.isGood(account, for: identity) else { return false }
+            return try await open(identity.handle, password: password).chain == identity.chain
+        } catch {
+            guard error == .noAccess || error == .waiting || error == .wrongPassword else { throw error }
+            return false
         }
-        return try await register(password, replaces: true).state
     }
 
     /// Whether the log-in of an account opens the newest keys.

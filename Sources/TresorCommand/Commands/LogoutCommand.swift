@@ -60,8 +60,13 @@ struct LogoutCommand: SurfaceCommand {
         } catch {
             failure = CommandFailure(error)
         }
-        // A home without an identity can delete nothing from the store, and loses the device share with the rest.
-        if erasure?.hasIdentity != false { try await ForgetCommand.forget(options) }
+        do {
+            try await ForgetCommand.forget(options)
+        } catch {
+            // The share here is destroyed. What it belongs to in the store opens nothing without it.
+            guard erasure?.hasIdentity == false else { throw error }
+            local.output.say("the store may keep what belonged to this device: \(CommandFailure(error).message)")
+        }
         guard let failure else { return hasEnded }
         throw CommandFailure(
             failure.error, "this device is not trusted any more, but your sessions did not end: \(failure.message)",

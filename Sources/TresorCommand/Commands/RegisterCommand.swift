@@ -135,8 +135,12 @@ struct RegisterCommand: SurfaceCommand {
     private func forgetService() throws {
         let context = try CommandContext.local(options)
         _ = try context.identityFile()
-        guard let service = try context.invocation.places.service() else { return }
-        let (audience, home) = (try service.address.audience.hash(), context.client.home)
+        let home = context.client.home
+        guard let service = try context.invocation.places.service() else {
+            // Log-ins that do not read keep a home from being given to another machine, also beside a file.
+            return try KnownLogins.forget(at: nil, in: home)
+        }
+        let audience = try service.address.audience.hash()
         try KnownLogins.forget(at: try? KnownServices.server(at: audience, in: home), in: home)
         try KnownServices.forget(audience, in: home)
     }
@@ -237,7 +241,12 @@ struct RegisterCommand: SurfaceCommand {
             output.hint("tresor login \(handle)")
             return output.hint("tresor passwd")
         }
-        if !registered.isSet { output.say("the log-in by password is as before") }
+        if !registered.isSet {
+            output.say(
+                "the log-in by password is as before: where it was set on another machine, its password may be another one "
+                    + "than that of this home")
+            output.hint("tresor passwd")
+        }
         // It may have been set while its person waited, or by another machine with another password.
         let password = registered.isSet ? "this password" : "the password that was set last"
         output.say(

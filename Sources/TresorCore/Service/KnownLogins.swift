@@ -73,13 +73,15 @@ package struct KnownLogins: Hashable, Sendable {
     }
 
     /// The log-ins of this home with the statements of another one of the same person: the newer one of each service stays.
-    package func joined(with others: KnownLogins) -> KnownLogins {
+    ///
+    /// - Parameter replaces: whether what this home knows of the person counts no more.
+    /// - Throws: ``TresorError/forked`` for two statements of one revision.
+    package func joined(with others: KnownLogins, replacing replaces: Bool) throws(TresorError) -> KnownLogins {
         var all = self
         for (server, statement) in others.logins.compactMapValues(\.statement) {
-            if let known = logins[server]?.statement, known.user == statement.user,
-                known.revision > statement.revision
-            {
-                continue
+            if let known = logins[server]?.statement, !replaces, known.user == statement.user {
+                guard known.revision != statement.revision || known == statement else { throw .forked }
+                guard known.revision <= statement.revision else { continue }
             }
             all.logins[server, default: Login()].statement = statement
         }

@@ -108,6 +108,25 @@
             #expect(anew.failures == 0 && anew.statement?.revision == 2)
         }
 
+        /// Guesses that use up the tries do not make the person forget who guessed.
+        @Test func aRegistrationThatCannotTryTheLogInSetsNothing() async throws {
+            let cost = try #require(Self.cheap)
+            let bench = try await Bench(withLogins: true)
+            let client = ServiceStage(bench).client(of: MemoryHome())
+            let anna = try await client.register("anna", password: Password("correct horse battery"), cost: cost)
+            for _ in 0..<5 {
+                let guesser = ServiceStage(bench).client(of: MemoryHome())
+                _ = await errorOf {
+                    _ = try await guesser.logIn("anna", password: Password("wrong horse battery"), cost: cost)
+                }
+            }
+            #expect(
+                await errorOf {
+                    _ = try await client.register("anna", password: Password("correct horse battery"), cost: cost)
+                } == .busy)
+            #expect(try await anna.client.login.account().statement?.revision == 1)
+        }
+
         /// New keys end the log-in. Registered again, the password opens them.
         @Test func aRegistrationBehindARenewalSetsTheLogInAnew() async throws {
             let cost = try #require(Self.cheap)

@@ -43,7 +43,10 @@
             bench.clock.now += 3_600
             let taking = buckets.map { $0.taking(at: LoginLimits.milliseconds(bench.clock.now)) }
             let (isTaken, isSeen) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            defer { isSeen.signal() }
             let first = Task { [engine = bench.engine] in
+                // A write that fails ends the wait.
+                defer { isTaken.signal() }
                 try await engine.write { (transaction) throws(TresorError) in
                     for _ in 0..<LoginLimits.Rate.pair.count { _ = try transaction.run(taking) }
                     isTaken.signal()

@@ -69,12 +69,27 @@ import TresorCrypto
         #expect(try KnownLogins.login(at: audience, in: scene.home).failures == 1)
     }
 
+    @Test func A122_twoStatementsOfOneRevisionEndIt() async throws {
+        try await register("first")
+        try KnownLogins.note(try #require(service.kept).statement, in: scene.home)
+        service.kept = nil
+        try scene.anna.client.home.delete(.knownLogins)
+        try await register("second")
+        #expect(await failure { _ = try await add() } == .forked)
+    }
+
     @Test func triesAndOtherPeopleStayWhereTheyAre() async throws {
         let (bert, other) = (try await scene.world.quick("bert"), try LoginService())
         _ = try await Login(bert.client, at: other, audience: audience).register(password("bert"))
         let annas = scene.anna.client.home
         try KnownLogins.note(try #require(other.kept).statement, in: annas)
         _ = try KnownLogins.beginTry(at: audience, scene.world.clock.now, in: annas)
+        _ = try await add()
+        #expect(scene.home.read(.knownLogins) == nil)
+    }
+
+    @Test func aMachineThatIsGivenNoneForgetsThoseThatDoNotRead() async throws {
+        try scene.home.replace(.knownLogins, with: [1, 2, 3])
         _ = try await add()
         #expect(scene.home.read(.knownLogins) == nil)
     }

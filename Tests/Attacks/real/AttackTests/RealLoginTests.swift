@@ -85,7 +85,7 @@ extension RealAttackTests {
             service.kept = former
             await RealAttackTests.expectReal(.forked, without: .givenLogins) {
                 let home = MemoryHome()
-                try home.replace(.knownLogins, with: KnownLogins().joined(with: given).bytes)
+                try home.replace(.knownLogins, with: KnownLogins().joined(with: given, replacing: false).bytes)
                 let desk = login(world.client(home), at: service)
                 return try await desk.open(Name(typed: "anna"), password: password("first")).chain == anna.chain
             }
