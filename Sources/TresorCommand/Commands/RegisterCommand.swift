@@ -19,8 +19,8 @@ struct RegisterCommand: SurfaceCommand {
                 invitation can do so at once. Until then the exit code is 17; run the command again later. It asks for the \
                 password of this home, which then also logs in on another machine: tresor login. The service keeps a \
                 record and a copy of the identity, which the password alone opens, and never learns it. --no-login leaves \
-                neither. Run it again where a log-in has to be set anew. This home knows a service again by its \
-                key: --replace takes another one at the same address, if its operator says that they made a new one, or \
+                neither. Run it again where the service has lost the log-in; one that another machine set \
+                keeps its password. This home knows a service again by its key: --replace takes another one at the same address, if its operator says that they made a new one, or \
                 restored it from a backup. \
                 With --store, a service that has moved is registered with at its new address: if it says that it is the one \
                 that this home uses, the home notes the address, after a yes. A service cannot prove that: the address has \
