@@ -71,10 +71,8 @@ struct Invocation: Sendable {
                 obstacle.note(noted)
             }, transfer: { transfers.update($0) }, mayBeDone: { obstacle.note(mayBeDone: $0) },
             areKeysTaken: { keys.note(areTaken: $0) },
-            notice: { [output, places] notice in
-                notices.take(
-                    notice, from: place, hasLogin: ServiceLogin.mayBeLost(in: places), say: { output.say($0) },
-                    hint: { output.hint($0) })
+            notice: { [output] notice in
+                notices.take(notice, from: place, say: { output.say($0) }, hint: { output.hint($0) })
             })
     }
 
