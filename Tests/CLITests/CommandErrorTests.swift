@@ -46,11 +46,11 @@ import TresorCrypto
         #expect(
             keys.refusal?.hints == ["tresor recover --home DIR", "tresor login NAME", "tresor register --no-login"])
         // A registration without a log-in would lose one that the service no longer knows.
-        keys.note(hasLogin: true)
+        keys.note { true }
         #expect(keys.refusal?.hints.last == "tresor register")
         keys.note(0, isUnseen: true)
         #expect(keys.refusal?.hints == ["tresor register"])
-        keys.note(hasLogin: false)
+        keys.note { false }
         #expect(keys.refusal?.hints == ["tresor register", "tresor register --no-login"])
         keys.note(1, isUnseen: true)
         #expect(keys.refusal?.hints == ["tresor rotate --identity"])

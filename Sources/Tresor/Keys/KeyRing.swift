@@ -95,7 +95,10 @@ package actor KeyRing {
     private func open(_ wrap: OwnWrap, _ search: inout KeySearch) throws(TresorError) -> EpochKeys {
         let fitting = try fitting(wrap.bytes, of: wrap.epoch, in: search.state)
         search.spend(wrap)
-        return try open(fitting, history: search.history, in: search.state, noting: &search.spoiled)
+        let opened = try open(fitting, history: search.history, in: search.state, noting: &search.spoiled)
+        // Another wrap of the epoch did not open, and that did no harm.
+        if search.spoiled?.epoch == opened.epoch { search.spoiled = nil }
+        return opened
     }
 
     /// Returns keys that this session has found before; `nil` for others.
@@ -194,8 +197,6 @@ package actor KeyRing {
             : try fitting.wrap.openWrap(
                 as: identity, of: tresor, statement: fitting.statement, card: fitting.card, history: history)
         keep(unwrapped, of: tresor)
-        // Another wrap of the epoch did not open, and that did no harm.
-        if spoiled?.epoch == unwrapped.epoch { spoiled = nil }
         openedWraps[tresor, default: [:]][unwrapped.epoch] = fitting.bytes
         return unwrapped
     }

@@ -135,6 +135,7 @@ struct KitCopyFile {
                 ? "you wait for the operator of the service to admit you; then register once more"
                 : "the service does not know these keys: it has not met you, or it has newer keys of yours, and then your "
                     + "newest kit restores those; register with it next, which tells")
+        output.hint("tresor register")
         output.hint("tresor register --no-login")
     }
 }

@@ -134,7 +134,8 @@ struct LoginCommand: SurfaceCommand {
             else { continue }
             let failure = TresorResolver.madeWithOldKeys(tresor, hint: "")
             output.say(failure.message)
-            for hint in failure.hints { output.hint(hint) }
+            let store = client.archive.otherStore(of: tresor).map { String(decoding: $0.bytes, as: UTF8.self) }
+            for hint in failure.hints { output.hint(hint + (store.map { " --store \(Shell.path($0))" } ?? "")) }
         }
     }
 
@@ -149,11 +150,11 @@ struct LoginCommand: SurfaceCommand {
             output.say(
                 "this home has your newer keys; trusted devices and the kit of the older ones no longer open it; if you made "
                     + "no newer ones, \(OldKeys.theft)")
-            tellOwnTresors(of: session, output)
         }
         output.say(
             "\(DisplayText.name(chain.handle.bytes)) is logged in at \(service.place), generation "
                 + "\(chain.newest.generation); this password opens the home")
+        if changed == "keys" { tellOwnTresors(of: session, output) }
         guard options.json else { return try output.line(try chain.number().grouped) }
         try output.object([
             "type": "login", "service": .string(try workplace.invocation.places.store()),

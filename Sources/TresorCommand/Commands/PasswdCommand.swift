@@ -32,6 +32,8 @@ struct PasswdCommand: SurfaceCommand {
     func perform() async throws {
         let given = try argon2id?.cost()
         let local = try CommandContext.local(options)
+        // One that does not read is named before any log-in of its person is looked for.
+        _ = try local.identityFile()
         let isLoginKnown = try ServiceLogin.isKnown(in: local.invocation.places, orElsewhere: true)
         let workplace =
             isLoginKnown || revokeDevices

@@ -140,7 +140,6 @@ struct CommandContext: Sendable {
             to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: acceptingDevice)
         let cleanup = opened.session.client.cleanup
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
-        Surroundings.current.keys.note(hasLogin: ServiceLogin.mayBeLost(in: invocation.places))
         Surroundings.current.keys.note(opened.session.identity.generation, isUnseen: isUnseen)
         try? await opened.session.client.cleanup.finish()
         // Nobody asked for that.

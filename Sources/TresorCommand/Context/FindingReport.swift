@@ -116,7 +116,7 @@ struct FindingReport {
                 + HintCompletion.command("check --repair")
         }
         return (try? client.identityFileBlocking().chain.newest.generation) == 0
-            ? "no service knows you yet: \(HintCompletion.command("register"))"
+            ? "no service knows you yet: \(HintCompletion.command("register")), with --no-login for no log-in"
             : "your new keys are not in all your tresors yet: \(HintCompletion.command("rotate --identity"))"
     }
 

@@ -62,6 +62,7 @@ struct Invocation: Sendable {
     func serviceReport(of place: String) -> ServiceReport {
         let (obstacle, notices, keys) =
             (Surroundings.current.obstacle, Surroundings.current.notices, Surroundings.current.keys)
+        keys.note { [places] in ServiceLogin.mayBeLost(in: places) }
         let transfers = TransferProgress { [options, environment] label in
             Progress(label, options: options, environment: environment)
         }
@@ -71,10 +72,8 @@ struct Invocation: Sendable {
                 obstacle.note(noted)
             }, transfer: { transfers.update($0) }, mayBeDone: { obstacle.note(mayBeDone: $0) },
             areKeysTaken: { keys.note(areTaken: $0) },
-            notice: { [output, places] notice in
-                notices.take(
-                    notice, from: place, hasLogin: ServiceLogin.mayBeLost(in: places), say: { output.say($0) },
-                    hint: { output.hint($0) })
+            notice: { [output] notice in
+                notices.take(notice, from: place, say: { output.say($0) }, hint: { output.hint($0) })
             })
     }
 

@@ -49,8 +49,8 @@ struct ServiceLogin: Sendable {
 
     /// The services at which the home knows of such a log-in.
     private static func servers(in home: any Home) throws -> Set<Hash256> {
-        guard let bytes = try? home.read(.identity), let file = try? IdentityFile(bytes) else { return [] }
-        return try KnownLogins.servers(of: file.chain.user, in: home)
+        guard let bytes = try home.read(.identity) else { return [] }
+        return try KnownLogins.servers(of: IdentityFile(bytes).chain.user, in: home)
     }
 
     /// Asks a service at an address that the home has not met which one it is.

@@ -14,7 +14,7 @@ final class KeyStanding: Sendable {
         /// The keys that no service can know yet, by the home's own journal.
         var unseen: UInt32?
         /// Whether the home may know of a log-in by password, which a registration without one could lose.
-        var hasLogin = false
+        var hasLogin: @Sendable () -> Bool = { false }
         /// Whether this home's person has made new keys before.
         var isRenewed = false
         /// Tells that a log shows newer keys.
@@ -29,7 +29,7 @@ final class KeyStanding: Sendable {
             }
             return Reason(
                 message: "you have not registered with this service",
-                hints: ["tresor register"] + (hasLogin ? [] : ["tresor register --no-login"]))
+                hints: ["tresor register"] + (hasLogin() ? [] : ["tresor register --no-login"]))
         }
 
         /// A service does not say why it hears nobody with these keys. One that was restored from a backup may have lost
@@ -40,7 +40,7 @@ final class KeyStanding: Sendable {
                     + "does not know these, or does not go by this address, or your account was closed; if you made no "
                     + "newer ones, \(OldKeys.theft)",
                 hints: [OldKeys.wayOut] + (isRenewed ? ["tresor card --publish"] : [OldKeys.login])
-                    + [hasLogin ? "tresor register" : "tresor register --no-login"])
+                    + [hasLogin() ? "tresor register" : "tresor register --no-login"])
         }
     }
 
@@ -48,11 +48,10 @@ final class KeyStanding: Sendable {
 
     /// The reason for a refusal; `nil` for another one.
     var refusal: Reason? {
-        state.withLock { state in
-            if let unseen = state.unseen { return state.reason(unseen: unseen) }
-            if state.sayOld != nil { return OldKeys.reason }
-            return state.isRefused ? state.unknown : nil
-        }
+        let state = self.state.withLock { $0 }
+        if let unseen = state.unseen { return state.reason(unseen: unseen) }
+        if state.sayOld != nil { return OldKeys.reason }
+        return state.isRefused ? state.unknown : nil
     }
 
     /// Notes the generation of this home's keys.
@@ -62,8 +61,9 @@ final class KeyStanding: Sendable {
         state.withLock { ($0.isRenewed, $0.unseen) = (generation > 0, isUnseen ? generation : nil) }
     }
 
-    /// Notes whether this home may know of a log-in by password.
-    func note(hasLogin: Bool) { state.withLock { $0.hasLogin = hasLogin } }
+    /// Notes what tells whether this home may know of a log-in by password. It is asked at a refusal: the home has met the
+    /// service by then.
+    func note(hasLogin: @escaping @Sendable () -> Bool) { state.withLock { $0.hasLogin = hasLogin } }
 
     /// Notes that a log shows newer keys of this person.
     ///

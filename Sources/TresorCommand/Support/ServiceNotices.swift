@@ -28,13 +28,9 @@ final class ServiceNotices: Sendable {
     ///
     /// - Parameters:
     ///   - place: the address of the service, fit to be shown.
-    ///   - hasLogin: whether this home may know of a log-in by password there.
     ///   - say: shows the person a line.
     ///   - hint: shows the person a command.
-    func take(
-        _ notice: ServiceNotice, from place: String, hasLogin: @autoclosure () -> Bool, say: (String) -> Void,
-        hint: (String) -> Void
-    ) {
+    func take(_ notice: ServiceNotice, from place: String, say: (String) -> Void, hint: (String) -> Void) {
         switch notice {
         case .clockOff(let own, let service):
             say("\(Self.clocks(own, service, place)); requests are dated by the service: set this clock")
@@ -43,12 +39,13 @@ final class ServiceNotices: Sendable {
                 .failed(.serviceClock),
                 "\(Self.clocks(own, service, place)): they are more than 15 minutes apart; "
                     + "set this clock, or tell the operator to set theirs")
+        // Somebody in between gets no record of a password. A log-in at the former service is not lost at another one.
         case .otherService:
             note(
                 .altered,
                 "the service at \(place) is not the one that this home has met there; "
                     + "ask its operator whether they made a new one: if they did not, somebody stands in between",
-                hints: [hasLogin() ? "tresor register --replace" : "tresor register --no-login --replace"])
+                hints: ["tresor register --no-login --replace"])
         case .deviceUnknown:
             guard tellsDevice() else { return }
             say("this device is no longer trusted: \(DeviceFault.unknown)")

@@ -4,6 +4,8 @@ import ArgumentParser
 import Foundation
 import Testing
 import Tresor
+import TresorCore
+import TresorStore
 
 @testable import TresorCommand
 
@@ -171,5 +173,16 @@ struct PlacesTests {
         environment.home = scratch.url.path
         try scratch.write(text, "store", mode: mode_t(mode))
         #expect(throws: CommandFailure.self) { try places([], environment).store() }
+    }
+
+    @Test("An identity that does not read may be that of a person with a log-in, which no hint may lose")
+    func unreadableIdentity() throws {
+        let scratch = try Scratch()
+        var environment = Environment()
+        environment.home = scratch.url.path
+        let places = try places(["--store", "https://clinic.example"], environment)
+        #expect(!ServiceLogin.mayBeLost(in: places))
+        try DirectoryHome(data: places.data, state: places.state).replace(.identity, with: [1, 2, 3])
+        #expect(ServiceLogin.mayBeLost(in: places))
     }
 }

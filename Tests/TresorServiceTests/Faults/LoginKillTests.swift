@@ -4,6 +4,7 @@
     import Foundation
     import TestSupport
     import Testing
+    import TresorCore
     import TresorService
 
     /// The program `tresor` of a person with a log-in, killed after each message between it and the service. Run again,
@@ -59,9 +60,18 @@
             let person = try await Person()
             #expect(try await person.run(["create", "plans"]).code == 0)
             var number = 0
-            while try await person.kill(at: number, person.words(home: "home") + Person.renewing) {
+            while true {
+                let before = try person.writtenGeneration()
+                guard try await person.kill(at: number, person.words(home: "home") + Person.renewing) else { break }
+                let written = try person.writtenGeneration()
                 let again = try await person.run(Person.renewing)
                 #expect(again.code == 0, "message \(number): \(again.text)")
+                // New keys that the home has written are gone on with. Those that the command has told are done.
+                let isTold = person.output(at: number).contains("has new keys, generation \(written)")
+                #expect(written == before || written == before + 1, "message \(number)")
+                #expect(
+                    try person.writtenGeneration() == (isTold ? written : before) + 1,
+                    "message \(number): \(again.text)")
                 try await person.expectLogIn(after: number)
                 try await person.forgetLimits()
                 number += 1
@@ -159,6 +169,17 @@
                 attributes: [.posixPermissions: 0o600])
             try #require(isMade)
             return path
+        }
+
+        /// The outputs of a command that was killed.
+        func output(at message: Int) -> String {
+            (try? String(contentsOfFile: site["output \(message)"], encoding: .utf8)) ?? ""
+        }
+
+        /// The generation of the identity in the home's file, which no command has to go on with for it.
+        func writtenGeneration() throws -> UInt32 {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: site["home"] + "/identity"))
+            return try IdentityFile(Array(bytes)).chain.newest.generation
         }
 
         func words(home: String) throws -> [String] {

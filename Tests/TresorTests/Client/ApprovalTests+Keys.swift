@@ -190,4 +190,27 @@ extension ApprovalTests {
         evil.behave()
         #expect(try await house.files.open(file).content == Array("plan".utf8))
     }
+
+    /// A wrap that this session has opened before clears the one that the store invents beside it, although a link that
+    /// does not open ends the search with an error.
+    @Test func A135_aWrapBesideOneThatOpenedBeforeIsNoEvidence() async throws {
+        try await anna.share(tresor, with: [house])
+        let file = try await anna.seal("plan", in: tresor)
+        let drafting = EntryDrafting(session: anna)
+        let (asked, next) = (try await state(), try EpochKeys(epoch: 2))
+        let statement = try next.statement(of: tresor, linking: [EpochKeys(epoch: 1)])
+        try await world.append(
+            .epoch(EpochBody(statement)), by: anna.identity, to: tresor, in: evil,
+            wraps: drafting.wraps(next, for: drafting.recipients(in: asked), of: tresor))
+        try await approve()
+        _ = try await house.keyRing.keys(of: 2, in: house.client.logs.state(of: tresor))
+        let invented = try Wrap(
+            waiting: EpochKeys(epoch: 2), of: tresor, for: house.chain.newest, user: house.user, history: .all)
+        let good = evil.everyWrap.filter { $0.user == house.user && $0.epoch == 2 }.map(\.bytes)
+        try #require(!good.isEmpty)
+        let served = evil.lieAboutWraps(of: house.user) { [bytes = invented.bytes] _ in [bytes] + good }
+        #expect(await failure { _ = try await house.files.open(file) } == .altered)
+        let notices = await house.takeNotices()
+        #expect(served.count > 0 && house.evidence.isEmpty && notices.isEmpty)
+    }
 }
