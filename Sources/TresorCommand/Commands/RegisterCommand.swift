@@ -19,9 +19,9 @@ struct RegisterCommand: SurfaceCommand {
                 invitation can do so at once. Until then the exit code is 17; run the command again later. It asks for the \
                 password of this home, which then also logs in on another machine: tresor login. The service keeps a \
                 record and a copy of the identity, which the password alone opens, and never learns it. --no-login leaves \
-                neither. Run it again where the service has lost the log-in; one that another machine set \
-                keeps its password. This home knows a service again by its key: --replace takes another one at the same address, if its operator says that they made a new one, or \
-                restored it from a backup. \
+                neither. Run it again where the service has lost the log-in; one that another machine set keeps its \
+                password. This home knows a service again by its key: --replace takes another one at the same address, \
+                if its operator says that they made a new one, or restored it from a backup. \
                 With --store, a service that has moved is registered with at its new address: if it says that it is the one \
                 that this home uses, the home notes the address, after a yes. A service cannot prove that: the address has \
                 to come from its operator. --invite is for the operator, and \
@@ -76,6 +76,10 @@ struct RegisterCommand: SurfaceCommand {
     private func prepare(_ service: AskedService) async throws -> (invitation: Invitation?, move: Move?) {
         Surroundings.current.keys.note(service.session.identity.generation, isUnseen: false)
         let code = try invitation.map { try readInvitation($0, service) }
+        if replace {
+            // At a new address too, what its service showed of a log-in before counts no more.
+            try KnownLogins.forget(at: try await service.serverID(), in: service.workplace.client.home)
+        }
         return (code, try await move(to: service))
     }
 

@@ -114,7 +114,7 @@
             let bench = try await Bench(withLogins: true)
             let client = ServiceStage(bench).client(of: MemoryHome())
             let anna = try await client.register("anna", password: Password("correct horse battery"), cost: cost)
-            for _ in 0..<5 {
+            for _ in 0..<20 {
                 let guesser = ServiceStage(bench).client(of: MemoryHome())
                 _ = await errorOf {
                     _ = try await guesser.logIn("anna", password: Password("wrong horse battery"), cost: cost)
