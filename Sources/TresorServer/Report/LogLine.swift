@@ -45,6 +45,8 @@
             /// The database takes no connection any more, and takes them again.
             case databaseLost = "database-lost"
             case databaseBack = "database-back"
+            /// The file of revocations ended with a part of a record, which was cut off.
+            case revocationTorn = "revocation-torn"
             /// Everything that a backup may have brought back was dropped.
             case restored
             /// A command closed an account, or withdrew an invitation.

@@ -228,6 +228,32 @@
                 "its directory is missing; make it, or name another place")
         }
 
+        /// A crash tears a record, and somebody who shortens the file does too. So the log says it.
+        @Test func A237_aTornRecordIsToldAndAChangedOneRefused() async throws {
+            let site = try await made()
+            let run = ["run", site["clinic.db"], "--listen", "127.0.0.1:0"]
+            func start() async throws -> String {
+                let server = try ServerProcess(run)
+                try #require(await server.says("listening"))
+                server.signal(SIGTERM)
+                return await server.end().error
+            }
+            _ = try await start()
+            let log = URL(fileURLWithPath: site["server.key.revoked"])
+            let whole = try Data(contentsOf: log)
+            try (whole + [1]).write(to: log)
+            let said = try await start()
+            #expect(said.contains("\"level\":\"warning\",\"event\":\"revocation-torn\""), "\(said)")
+            #expect(said.contains("\(log.path) ended with a part of a record, which was cut off"), "\(said)")
+            #expect(try Data(contentsOf: log) == whole)
+            #expect(try await !start().contains("revocation-torn"))
+            // A record of full length.
+            let changed = whole + Data(repeating: 1, count: 105)
+            try changed.write(to: log)
+            expect(await ServerProcess.run(run), 14, "cannot read the file of revocations: it is damaged")
+            #expect(try Data(contentsOf: log) == changed)
+        }
+
         /// SQLite itself opens a file whose first page is good.
         @Test(arguments: ["run", "check"])
         func aDamagedFileIsNotServed(command: String) async throws {
