@@ -87,7 +87,8 @@
                 metrics: addresses.metrics, limits: listening.limits, report: report,
                 stopping: { service.shutDown() })
             report.say(.starting)
-            (engine as? PostgresEngine)?.outage.onChange { reason in
+            let outage = (engine as? PostgresEngine)?.outage ?? (engine as? SQLiteEngine)?.outage
+            outage?.onChange { reason in
                 report.say(
                     reason == nil ? .databaseBack : .databaseLost, reason == nil ? .info : .error, reason: reason)
             }

@@ -254,6 +254,26 @@
             #expect(try Data(contentsOf: log) == changed)
         }
 
+        /// A restore below a service that runs: what it took after that would be lost.
+        @Test func aDatabaseThatIsReplacedIsNoticed() async throws {
+            let site = try await made()
+            let (server, port) = try await running(site)
+            func health() async throws -> Int? {
+                let client = try RawClient(port: port)
+                await client.send("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                return await client.readAnswer()?.status
+            }
+            let files = FileManager.default
+            let (path, lost) = (site["clinic.db"], site["lost.db"])
+            try files.moveItem(atPath: path, toPath: lost)
+            try files.copyItem(atPath: lost, toPath: path)
+            #expect(try await health() == 503)
+            #expect(await server.says("\"level\":\"error\",\"event\":\"database-lost\""))
+            #expect(server.said.contains("\(path) is not the file any more that this process opened"), "\(server.said)")
+            server.signal(SIGTERM)
+            #expect(await server.end().code == 0)
+        }
+
         /// SQLite itself opens a file whose first page is good.
         @Test(arguments: ["run", "check"])
         func aDamagedFileIsNotServed(command: String) async throws {
