@@ -10,6 +10,7 @@
     import TresorCore
     import TresorCrypto
     import TresorService
+    import TresorSQLite
     import TresorStore
 
     /// The file in which a service writes down what is revoked. It lies outside of the database, so that a restore of
@@ -96,6 +97,7 @@
 
         func checkPlace() throws(TresorError) {
             guard isInPlace else { throw .failed(.notNoted) }
+            guard !StoreFile.isDiskFull(at: path) else { throw .store(.full) }
         }
 
         /// Whether its path still leads to the file that is open. What is written into one that was moved or removed is

@@ -138,7 +138,7 @@
         private func takeBack(
             _ log: RevokedLog, _ service: TresorService.Service, operator chain: CardChain?
         ) async throws {
-            try await RevokedLogOptions.Opener.run.takeBack(log, from: service)
+            try await RevokedLogOptions.Opener.run.takeBack(log, from: service, in: place)
             guard restored else { return }
             do throws(TresorError) {
                 try await service.distrust(operator: chain)

@@ -140,6 +140,8 @@
             do { return try await work() } catch { throw TresorError(store: error) }
         }
 
+        package var isDiskFull: Bool { StoreFile.isDiskFull(at: path) }
+
         package func notify(_ hint: [UInt8]) { board.post(hint) }
 
         package func hints() -> AsyncStream<[UInt8]> { board.hints() }

@@ -241,14 +241,22 @@
             let engine = FailingEngine(bench.engine)
             let service = try Service(engine: engine, settings: bench.settings)
             defer { service.shutDown() }
+            var place = StoreOptions()
+            (place.store, place.serverKey) = ("clinic.db", nil)
+            let said = "cannot take what was revoked out of the database clinic.db: "
             for opener in [RevokedLogOptions.Opener.run, .another] {
-                engine.fail(.store(.inputOutput))
-                let failure = await #expect(throws: ServerFailure.self) {
-                    try await opener.takeBack(log, from: service)
+                for (fault, words) in [
+                    (.inputOutput, "input or output failed"),
+                    (.full, "no space left; make room on its disk, and start this again"),
+                ] as [(TresorError.Fault, String)] {
+                    engine.fail(.store(fault))
+                    let failure = await #expect(throws: ServerFailure.self) { [place] in
+                        try await opener.takeBack(log, from: service, in: place)
+                    }
+                    #expect(failure?.message == said + words)
                 }
-                #expect(failure?.message == "the database failed: input or output failed")
                 engine.fail(nil)
-                try await opener.takeBack(log, from: service)
+                try await opener.takeBack(log, from: service, in: place)
             }
         }
 
