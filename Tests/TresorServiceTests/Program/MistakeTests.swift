@@ -41,6 +41,14 @@
             expect(second, 11, "another tresor-server runs the service")
             // Its database may be looked at.
             #expect(await ServerProcess.run(["check", site["clinic.db"]]).code == 0)
+            // A database that is misspelled, or another one, is not that service.
+            let none = await ServerProcess.run(["run", site["clinik.db"], "--listen", "127.0.0.1:0"])
+            expect(none, 10, "cannot open the database \(site["clinik.db"]): it is missing")
+            let other = try await made()
+            let mixed = await ServerProcess.run([
+                "run", other["clinic.db"], "--server-key", site["server.key"], "--listen", "127.0.0.1:0",
+            ])
+            expect(mixed, 15, "belongs to another service than that in \(other["clinic.db"])")
             first.signal(SIGKILL)
             _ = await first.end()
             let (third, _) = try await running(site)
@@ -172,8 +180,13 @@
             expect(await ServerProcess.run(["check", site["none.db"]]), 10, "it is missing; make it with")
             expect(await ServerProcess.run(["import", site["clinic.db"], site["none.db"]]), 10, "it is missing")
             expect(
-                await ServerProcess.run(run + ["--certificate", site["a"], "--key", site["b"]]), 1,
-                "\(site["a"]) holds no certificate")
+                await ServerProcess.run(run + ["--certificate", site["a"], "--key", site["b"]]), 10,
+                "the certificate \(site["a"]) is missing")
+            let files = try await CertificateFiles.make("a")
+            defer { files.remove() }
+            expect(
+                await ServerProcess.run(run + ["--certificate", files.certificate.path, "--key", site["b"]]), 10,
+                "the key \(site["b"]) is missing")
             let postgres = "postgresql:///none?host=\(site.path)"
             expect(
                 await ServerProcess.run(["check", postgres]), 18,
