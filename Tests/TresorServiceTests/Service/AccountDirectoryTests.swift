@@ -29,6 +29,10 @@
             #expect(owner.handle.text == "owner" && owner.state == .active && owner.founded == 1 && owner.joined == 1)
             let removed = try #require(people.first { $0.user == house.removed.user })
             #expect(removed.founded == 0 && removed.joined == 0)
+            // The owners can take somebody out before the account is closed.
+            #expect(try await directory.owners(beside: house.reader.user) == [owner.handle])
+            #expect(try await directory.owners(beside: house.owner.user).isEmpty)
+            #expect(try await directory.owners(beside: house.removed.user).isEmpty)
             let asked = try #require(people.first { $0.user == waiting.user })
             #expect(asked.state == .asked && asked.registered == house.bench.clock.now)
             #expect(try await directory.person(house.owner.user) == owner)
