@@ -82,6 +82,8 @@
             expect(listening, 1, "cannot listen on \(taken): another program listens there")
             let metrics = await ServerProcess.run(run + ["--listen", "127.0.0.1:0", "--metrics", taken])
             expect(metrics, 1, "cannot listen on \(taken): another program listens there")
+            let one = await ServerProcess.run(run + ["--listen", "127.0.0.1:9", "--metrics", "127.0.0.1:9"])
+            expect(one, 64, "--listen and --metrics name one address, 127.0.0.1:9")
             let files = try await CertificateFiles.make("a")
             defer { files.remove() }
             let elsewhere = await ServerProcess.run(
@@ -174,8 +176,23 @@
             }
         }
 
+        /// Each who can write there can put a key of theirs in its place.
+        @Test func anOpenDirectoryIsTold() async throws {
+            let site = try Site()
+            let make = ["--operator", try site.card(), "--server-key"]
+            let quiet = await ServerProcess.run(["init", site["a.db"]] + make + [site["a.key"]])
+            #expect(quiet.code == 0 && !quiet.output.contains("chmod"), "\(quiet.output)")
+            #expect(chmod(site.path, 0o777) == 0)
+            let told = await ServerProcess.run(["init", site["b.db"]] + make + [site["b.key"]])
+            #expect(told.code == 0 && told.output.contains("can replace the server key: chmod 700 "), "\(told.output)")
+        }
+
         @Test func whatIsMissingIsNamed() async throws {
             let site = try await made()
+            expect(
+                await ServerProcess.run([
+                    "init", site["other.db"], "--operator", site["server.key"], "--server-key", site["other.key"],
+                ]), 14, "\(site["server.key"]) is no card, or is damaged")
             let run = ["run", site["clinic.db"]]
             expect(await ServerProcess.run(["check", site["none.db"]]), 10, "it is missing; make it with")
             expect(await ServerProcess.run(["import", site["clinic.db"], site["none.db"]]), 10, "it is missing")
