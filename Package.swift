@@ -105,6 +105,7 @@ let package = Package(
             name: "TresorService",
             dependencies: [
                 "TresorCore", "TresorCrypto", .target(name: "TresorSQLite", condition: server),
+                .target(name: "TresorStore", condition: server),
                 .product(name: "GRDB", package: "GRDB.swift", condition: server),
             ],
             swiftSettings: settings),

@@ -12,7 +12,7 @@
     package final class PostgresEngine: SQLEngine {
         package let dialect = SQLDialect.postgres
         /// Whether the server takes connections.
-        package let outage: PostgresOutage
+        package let outage: Outage
         private let pool: PostgresPool
         private let notifications: PostgresHints
         private let watching: Task<Void, Never>

@@ -2,7 +2,7 @@
 
 #if Server
     import Clibpq
-    import Synchronization
+    package import TresorService
 
     /// Where a database is: a URL `postgresql://…` or a list of `keyword=value`, as libpq reads it.
     ///
@@ -18,7 +18,7 @@
         /// The ports that it names. A password of digits that was written badly is one.
         private let ports: [String]
         /// Whether the server takes connections, for all that use this location.
-        package let outage = PostgresOutage()
+        package let outage = Outage()
 
         /// Reads a location; `nil` if libpq does not understand it, or takes a part of a password for something else.
         package init?(_ text: String) {
@@ -171,34 +171,6 @@
             private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
                 scalar.properties.isAlphabetic || isDigit(scalar) || [".", ",", "_", "-"].contains(scalar)
             }
-        }
-    }
-
-    /// Whether a server takes connections, and the reason if it does not: no value of a statement stands there, and no
-    /// password, not even one in a badly written address.
-    package final class PostgresOutage: Sendable {
-        private struct State {
-            var reason: String?
-            var tell: @Sendable (String?) -> Void = { _ in }
-        }
-
-        private let state = Mutex(State())
-
-        /// The reason why the last connection failed; `nil` if it did not.
-        package var reason: String? { state.withLock { $0.reason } }
-
-        /// Has somebody told when connections begin to fail, with the reason, and when they come back, with `nil`.
-        package func onChange(_ tell: @escaping @Sendable (String?) -> Void) { state.withLock { $0.tell = tell } }
-
-        /// Notes how a connection went. Of several reasons in an outage, the first is told.
-        ///
-        /// - Parameter reason: what ``PostgresLocation/reason(in:)`` made of libpq's words; `nil` if there is a connection.
-        func note(_ reason: String?) {
-            let tell = state.withLock { state in
-                defer { state.reason = reason }
-                return (state.reason == nil) == (reason == nil) ? nil : state.tell
-            }
-            tell?(reason)
         }
     }
 #endif

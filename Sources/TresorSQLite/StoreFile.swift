@@ -26,6 +26,14 @@ package enum StoreFile {
         return stat(path, &status) == 0 && (status.st_size == 0 || status.st_size >= 512)
     }
 
+    /// Whether the disk of a file has less than 1 MiB left, several times what a request without content takes; `false` for
+    /// one that does not tell. To ask takes no room.
+    package static func isDiskFull(at path: String) -> Bool {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return false }
+        return UInt64(status.f_bavail) < (1 << 20) / max(1, UInt64(status.f_frsize))
+    }
+
     /// A read-only store file without a write-ahead log.
     struct Still: Sendable {
         let path: String

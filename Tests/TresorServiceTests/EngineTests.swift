@@ -312,6 +312,35 @@
             await other.close()
         }
 
+        /// What is written into a file that was removed, no later start finds. A reader that opens the new one would mix both.
+        @Test func aFileThatIsNotInItsPlaceIsNotUsed() async throws {
+            let directory = try TestDirectory()
+            let path = directory["service.db"]
+            let engine = try await SQLiteEngine.open(at: path, creating: true)
+            try await Self.items.migrate(engine)
+            let told = Mutex<[String?]>([])
+            engine.outage.onChange { reason in told.withLock { $0.append(reason) } }
+            let insert = SQL(Self.insert, [.bytes([1]), .integer(1), nil])
+            let moved = directory["moved.db"]
+            try FileManager.default.moveItem(atPath: path, toPath: moved)
+            for isReplaced in [false, true] {
+                if isReplaced { try FileManager.default.copyItem(atPath: moved, toPath: path) }
+                await #expect(throws: TresorError.store(.inputOutput)) { try await engine.write([insert]) }
+                await #expect(throws: TresorError.store(.inputOutput)) {
+                    try await engine.read(SQL("SELECT item FROM items"))
+                }
+            }
+            #expect(told.withLock { $0.count } == 1)
+            // The very file, put back, is used again.
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.moveItem(atPath: moved, toPath: path)
+            #expect(try await engine.write([insert]) == [1])
+            let reasons = told.withLock { $0 }
+            #expect(reasons.count == 2 && reasons.last == .some(nil))
+            #expect(reasons.first??.contains("\(path) is not the file any more") == true)
+            await engine.close()
+        }
+
         @Test(arguments: EngineKind.installed) func hintsReachWhoListens(kind: EngineKind) async throws {
             let engine = try await Self.engine(kind)
             let hints = engine.hints()

@@ -4,6 +4,7 @@
     import Synchronization
     import Testing
     import TresorCrypto
+    import TresorService
 
     @testable import TresorPostgres
 

@@ -390,7 +390,7 @@
 
         /// An outage is told at its beginning and at its end, in one line each.
         @Test func anOutageIsToldTwice() {
-            let outage = PostgresOutage()
+            let outage = Outage()
             let told = Mutex<[String?]>([])
             outage.onChange { reason in told.withLock { $0.append(reason) } }
             for reason in [nil, "refused", "no such role", nil, nil, "gone"] { outage.note(reason) }

@@ -93,6 +93,9 @@ struct ApproveCommand: SurfaceCommand {
     private func find(_ text: String, among waiting: [Petition]) throws(CommandFailure) -> Petition {
         let found = waiting.filter { Base32.namedBy(text, $0.hash.bytes) }
         guard let first = found.first else {
+            guard !waiting.contains(where: { Base32.text($0.hash.bytes).hasPrefix(text.lowercased()) }) else {
+                throw .usage("\(DisplayText.quoted(text)) is too short: name at least 6 characters of the id")
+            }
             throw CommandFailure(
                 .notFound, "nobody who waits has an id that begins with \(DisplayText.quoted(text))",
                 hints: ["tresor approve"])

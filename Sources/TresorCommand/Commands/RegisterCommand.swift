@@ -84,7 +84,7 @@ struct RegisterCommand: SurfaceCommand {
     }
 
     private func finish(_ state: AccountState, _ move: Move?, _ service: AskedService) async throws {
-        guard state == .active else { throw Self.waiting(state, service) }
+        guard state == .active else { throw Self.waiting(state, move, service) }
         // The home notes that its card is published, once the service shows it.
         try await service.session.client.people.publishCard()
         let slots = service.session.unlocking
@@ -107,8 +107,9 @@ struct RegisterCommand: SurfaceCommand {
     /// - Throws: 64 without a person and `--yes`, 1 when they say anything but yes.
     private func move(to service: AskedService) async throws -> Move? {
         let (workplace, places) = (service.workplace, service.workplace.invocation.places)
-        guard options.store != nil, let noted = try places.notedService(), let given = try places.service(),
-            noted != given
+        // The noted address with other certificates is such a way too: a clinic that is its own authority renews them.
+        guard let noted = try places.notedService(), let given = try places.service(), noted != given,
+            options.store != nil || noted.address == given.address
         else { return nil }
         let known = try KnownServices.server(at: noted.address.audience.hash(), in: workplace.client.home)
         guard try await service.serverID() == known else { return .another(than: noted) }
@@ -206,14 +207,14 @@ struct RegisterCommand: SurfaceCommand {
         case .noAccess:
             CommandFailure(
                 of: error,
-                "the service at \(service.place) does not let you register: your account was deleted, or has newer keys "
-                    + "than this home, or the service does not go by this address",
+                "the service at \(service.place) does not let you register: your account was deleted or closed, or has "
+                    + "newer keys than this home, or the service does not go by this address",
                 hints: ["tresor login \(Shell.word(service.session.handle.text))", OldKeys.wayOut])
         case .busy:
             CommandFailure(
                 of: error,
-                "the service at \(service.place) takes no registration at this moment, or another home or command of yours "
-                    + "sets the log-in at the same time; run the command again, at once or later")
+                "too many people or commands register at \(service.place) just now, or another home or command of yours "
+                    + "sets the log-in at the same time; run the command again in a minute")
         default: CommandFailure(error)
         }
     }
@@ -226,12 +227,16 @@ struct RegisterCommand: SurfaceCommand {
             + (tresors?.isEmpty == true ? ["tresor keygen NAME --no-kit --force"] : [])
     }
 
-    private static func waiting(_ state: AccountState, _ service: AskedService) -> CommandFailure {
+    private static func waiting(_ state: AccountState, _ move: Move?, _ service: AskedService) -> CommandFailure {
         guard state != .closed else {
-            return CommandFailure(of: .noAccess, "your account at \(service.place) was deleted")
+            return CommandFailure(of: .noAccess, "your account at \(service.place) was deleted or closed")
         }
-        return CommandFailure(
-            of: .waiting, "the operator of \(service.place) has to admit you; then run the same command again")
+        var words = "the operator of \(service.place) has to admit you; then run the same command again"
+        if case .another(let noted) = move {
+            let former = DisplayText.quoted(noted.address.description)
+            words += "; it is another service than \(former), which this home uses"
+        }
+        return CommandFailure(of: .waiting, words)
     }
 
     /// Says what became of the log-in.

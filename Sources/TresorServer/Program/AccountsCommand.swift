@@ -21,13 +21,29 @@
         func run() async throws {
             let (service, engine) = try await StoredService.open(place, migrating: false, verifyingUpTo: 0)
             var last: UserID?
+            var handles: [Skeleton: [Name]] = [:]
             while true {
                 let people = try await service.directory.people(after: last)
-                for person in people { print(person.line) }
+                for person in people {
+                    print(person.line)
+                    handles[Skeleton(of: person.handle), default: []].append(person.handle)
+                }
                 guard let next = people.last?.user else { break }
                 last = next
             }
             await engine.close()
+            for alike in handles.values where alike.count > 1 {
+                let names = alike.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map(Self.letters)
+                StandardError.write("tresor-server: these handles look alike: \(names.joined(separator: ", "))\n")
+            }
+        }
+
+        /// A handle with the numbers of its letters that are not ASCII, by which two that look alike differ.
+        private static func letters(of handle: Name) -> String {
+            let others = handle.text.unicodeScalars.filter { !$0.isASCII }.map {
+                "U+" + String($0.value, radix: 16, uppercase: true)
+            }
+            return ShownText.name(handle) + (others.isEmpty ? "" : " (\(others.joined(separator: " ")))")
         }
     }
 
@@ -126,6 +142,10 @@
             print(
                 "tresors stay as they are: \(person.founded) that this person founded, \(person.joined) that they are in; an "
                     + "owner takes them out with tresor revoke")
+            let owners = try await directory.owners(beside: person.user)
+            if !owners.isEmpty {
+                print("the other owners, to ask first: \(owners.map(ShownText.name).joined(separator: ", "))")
+            }
             try Confirmation.require(yes, refusing: "closed nothing")
         }
     }

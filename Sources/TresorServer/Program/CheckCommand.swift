@@ -93,8 +93,8 @@
         }
 
         /// Writes a line of the log to standard error. It names nobody.
-        static func report(_ event: LogLine.Event) {
-            Report(logsSources: false) { StandardError.write($0.text) }.say(event)
+        static func report(_ event: LogLine.Event, _ level: LogLine.Level = .info, reason: String? = nil) {
+            Report(logsSources: false) { StandardError.write($0.text) }.say(event, level, reason: reason)
         }
     }
 

@@ -104,11 +104,21 @@
                 "the database \(place.shown) holds a service already: run it, or name another database")
         }
 
+        /// Whether everybody may remove and replace what lies in a directory.
+        private static func isOpen(_ directory: String) -> Bool {
+            var status = stat()
+            return stat(directory, &status) == 0 && status.st_mode & 0o1002 == 0o0002
+        }
+
         /// Says what is there, and what to do next.
         private func say(_ chain: CardChain, _ keyPath: String) throws {
             print("made a service in \(place.shown)")
             print("operator: safety number \(try chain.number().grouped)")
             print("server key: \(keyPath); back it up apart from the database")
+            let directory = AtomicFile.split(keyPath).directory
+            if Self.isOpen(directory) {
+                print("everybody on this machine can replace the server key: chmod 700 \(ShellWord.quoted(directory))")
+            }
             if case .postgres = try? place.place() {
                 print(
                     "PostgreSQL does not overwrite what it deletes: deleted shares stay in its log and its backups"
@@ -141,7 +151,8 @@
                 guard Armour.isArmoured(bytes) else { return try CardChain(bytes) }
                 return try CardChain(armoured: bytes)
             } catch {
-                throw ServerFailure(error, "\(path) is no card, or is damaged")
+                // The beginning of another file reads as that of a newer release.
+                throw ServerFailure(error == .unsupported ? .altered : error, "\(path) is no card, or is damaged")
             }
         }
     }

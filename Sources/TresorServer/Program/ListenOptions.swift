@@ -84,6 +84,9 @@
             }
             let listen = listen ?? "127.0.0.1:8443"
             let address = try Self.address(listen, of: "--listen")
+            if address == metricsAddress, !address.isOfAnyPort {
+                throw .usage("--listen and --metrics name one address, \(listen): give the metrics a port of their own")
+            }
             if !address.isLoopback {
                 guard listenAnywhere else {
                     throw .usage(
@@ -122,6 +125,11 @@
     }
 
     extension WireServer.Address {
+        /// Whether the system chooses the port.
+        fileprivate var isOfAnyPort: Bool {
+            if case .network(_, 0) = self { true } else { false }
+        }
+
         /// Whether only this machine reaches the address.
         var isLoopback: Bool {
             switch self {

@@ -8,7 +8,9 @@
     /// The options by which the operator decides about people and their limits.
     struct PolicyOptions: ParsableArguments {
         @Option(
-            help: ArgumentHelp("Register people: closed, by-invitation or open.", valueName: "policy"))
+            help: ArgumentHelp(
+                "Give an account at once to nobody (closed), to the invited (by-invitation) or to everybody (open).",
+                valueName: "policy"))
         var registration: RegistrationArgument?
 
         @Option(help: ArgumentHelp("Let a person found this many tresors.", valueName: "number"))

@@ -10,6 +10,7 @@
     import TresorCore
     import TresorCrypto
     import TresorService
+    import TresorSQLite
     import TresorStore
 
     /// The file in which a service writes down what is revoked. It lies outside of the database, so that a restore of
@@ -17,7 +18,8 @@
     ///
     /// It begins with a mark, the id of the service and a check that depends on it, 64 bytes, so that no other file is
     /// taken for it. Records of one size follow, each with such a check. A record is on the disk before the next one is
-    /// begun, so only the last one can be torn. Several processes may append to one file.
+    /// begun, so only the last one can be torn: bytes of it are missing, or a sector that never came onto the disk is
+    /// zero in it. Anything else that fails its check was changed. Several processes may append to one file.
     final class RevokedLog: RevocationLog {
         /// The first bytes of the file.
         private static let mark = Array("tresor-revoked 1".utf8)
@@ -27,6 +29,8 @@
         static let beginningByteCount = mark.count + Hash256.byteCount + checkByteCount
         /// The size of a record with its check.
         static let recordByteCount = Revocation.byteCount + checkByteCount
+        /// The size of what a disk writes whole or not at all.
+        private static let sectorByteCount = 512
         /// The number of records that are read at once.
         private static let pageCount = 1_024
 
@@ -93,6 +97,7 @@
 
         func checkPlace() throws(TresorError) {
             guard isInPlace else { throw .failed(.notNoted) }
+            guard !StoreFile.isDiskFull(at: path) else { throw .store(.full) }
         }
 
         /// Whether its path still leads to the file that is open. What is written into one that was moved or removed is
@@ -107,6 +112,8 @@
             do throws(SystemError) {
                 try inTurn { (end) throws(SystemError) in
                     guard isInPlace else { throw SystemError(ESTALE) }
+                    // No start reads what stands behind a record that was changed.
+                    if let last = try last(before: end), !last.isWhole { throw SystemError(EIO) }
                     do throws(SystemError) {
                         try file.write(record.span.bytes)
                         isWritten.store(true, ordering: .sequentiallyConsistent)
@@ -124,7 +131,7 @@
 
         /// Reads all records that are there, some at a time. A torn one is cut off the end first.
         ///
-        /// - Throws: ``TresorError/altered`` for what is no record of this service before the last;
+        /// - Throws: ``TresorError/altered`` for what is no record of this service, and is not torn;
         ///   ``TresorError/unsupported`` for a record that a newer release wrote; ``TresorError/store(_:)`` for a file that
         ///   cannot be read; the errors of `take`.
         func read(_ take: ([Revocation]) async throws(TresorError) -> Void) async throws(TresorError) {
@@ -158,8 +165,8 @@
             }
         }
 
-        /// Runs a body while no other process and no other thread is at the file, which ends with a whole record: a torn one
-        /// is cut here alone, so that nothing is cut that another process wrote behind it.
+        /// Runs a body while no other process and no other thread is at the file, which ends with a record that is not torn:
+        /// a torn one is cut here alone, so that nothing is cut that another process wrote behind it.
         private func inTurn<Value: Sendable>(
             _ body: (_ end: off_t) throws(SystemError) -> Value
         ) throws(SystemError) -> Value {
@@ -170,21 +177,42 @@
                 let (first, count) = (off_t(Self.beginningByteCount), off_t(Self.recordByteCount))
                 var end = size - (size - first) % count
                 // The size of a record may be there before its bytes are.
-                if end > first, try isTorn(at: Int(end - count)) { end -= count }
+                if end == size, let last = try last(before: end), last.isTorn { end -= count }
                 if end != size {
                     _ = try SystemError.retrying { ftruncate(file.number, end) }
                     try file.synchronize()
+                    sayCut()
                 }
                 return try body(end)
             }
         }
 
-        private func isTorn(at offset: Int) throws(SystemError) -> Bool {
+        /// Says at once that a record was cut off. Nobody could tell it later.
+        private func sayCut() {
+            StoredService.report(
+                .revocationTorn, .warning,
+                reason: "\(path) ended with a part of a record, which was cut off: a process or the machine ended "
+                    + "before the revocation was acknowledged; if the file was shortened instead, stop the service, put "
+                    + "the newest whole copy in its place, and start the service again")
+        }
+
+        /// Looks at the last record of a file that ends with a record; `nil` if there is none.
+        private func last(before end: off_t) throws(SystemError) -> (isWhole: Bool, isTorn: Bool)? {
+            guard end > off_t(Self.beginningByteCount) else { return nil }
+            let offset = Int(end) - Self.recordByteCount
             do throws(TresorError) {
-                return try !isWhole(page(at: offset, count: Self.recordByteCount)[...])
+                let record = try page(at: offset, count: Self.recordByteCount)
+                let isWhole = try isWhole(record[...])
+                return (isWhole, !isWhole && Self.lacksSector(record, at: offset))
             } catch {
                 throw SystemError(EIO)
             }
+        }
+
+        /// Whether a sector of the disk has nothing of a record that lies there. A file system shows such a one as zeros.
+        private static func lacksSector(_ record: [UInt8], at offset: Int) -> Bool {
+            let second = min(sectorByteCount - offset % sectorByteCount, record.count)
+            return [record[..<second], record[second...]].contains { !$0.isEmpty && $0.allSatisfy { $0 == 0 } }
         }
 
         private func page(at offset: Int, count: Int) throws(TresorError) -> [UInt8] {

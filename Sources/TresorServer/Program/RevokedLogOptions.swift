@@ -64,7 +64,7 @@
                 }
             }
             let log = try await open(of: service.id, place, engine, by: .another)
-            try await Opener.another.takeBack(log, from: service)
+            try await Opener.another.takeBack(log, from: service, in: place)
         }
 
         /// The command that opens the file. It says what helps when it cannot.
@@ -77,7 +77,9 @@
             /// Takes out of the database what a file names.
             ///
             /// - Throws: ``ServerFailure``, which tells a fault of the file from one of the database.
-            func takeBack(_ log: RevokedLog, from service: Service) async throws(ServerFailure) {
+            func takeBack(
+                _ log: RevokedLog, from service: Service, in place: StoreOptions
+            ) async throws(ServerFailure) {
                 var isOfFile = true
                 do throws(TresorError) {
                     try await log.read { (revocations) throws(TresorError) in
@@ -86,7 +88,16 @@
                         isOfFile = true
                     }
                 } catch {
-                    guard isOfFile else { throw ServerFailure(error) }
+                    guard isOfFile else {
+                        let reason =
+                            switch error {
+                            case .store(.full): "no space left; make room on its disk, and start this again"
+                            case .store(let fault): fault.rawValue
+                            default: ServerFailure(error).message
+                            }
+                        throw ServerFailure(
+                            error, "cannot take what was revoked out of the database \(place.shown): \(reason)")
+                    }
                     throw ServerFailure(error, "cannot read the file of revocations: \(words(for: error))")
                 }
             }

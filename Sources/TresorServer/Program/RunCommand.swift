@@ -11,6 +11,7 @@
     import TresorCrypto
     import TresorPostgres
     import TresorService
+    import TresorStore
 
     /// Runs a service until a signal stops it.
     struct RunCommand: AsyncParsableCommand {
@@ -55,16 +56,9 @@
             let addresses = try listening.addresses()
             let certificates = try listening.certificates()
             let key = try ServerKey.read(at: place.keyPath())
-            let claim = try place.claim()
+            let claim = try await claim(for: key.publicKey)
             let engine = try await place.open(creating: false)
-            guard let setup = try await ServiceSetup.read(from: engine) else {
-                throw ServerFailure(
-                    .notFound, "there is no service in \(place.shown): make one with tresor-server init")
-            }
-            guard setup.server.key == key.publicKey else {
-                throw ServerFailure(
-                    .forked, "the server key \(try place.keyPath()) belongs to another service")
-            }
+            let setup = try await setup(in: engine, of: key.publicKey)
             var applied = policy.applied(to: setup.policy)
             for path in approver { applied.approvers.append(try OperatorCard.read(path)) }
             guard applied.approvers.count <= Approver.maximumCount else {
@@ -87,7 +81,8 @@
                 metrics: addresses.metrics, limits: listening.limits, report: report,
                 stopping: { service.shutDown() })
             report.say(.starting)
-            (engine as? PostgresEngine)?.outage.onChange { reason in
+            let outage = (engine as? PostgresEngine)?.outage ?? (engine as? SQLiteEngine)?.outage
+            outage?.onChange { reason in
                 report.say(
                     reason == nil ? .databaseBack : .databaseLost, reason == nil ? .info : .error, reason: reason)
             }
@@ -96,6 +91,40 @@
             await engine.close()
             _ = consume claim
             report.say(.stopped)
+        }
+
+        /// Takes the service for this process. Where another process has the key, the database may be another one than that
+        /// of the process, or none, and then that is the fault.
+        private func claim(for key: Hash256) async throws -> FileDescriptor? {
+            do throws(ServerFailure) {
+                return try place.claim()
+            } catch {
+                let other: any SQLEngine
+                do throws(ServerFailure) {
+                    other = try await place.open(creating: false, migrating: false, verifyingUpTo: 0)
+                } catch let fault {
+                    // One of an older release may well be that of the process.
+                    throw fault.error == .store(.schema) ? error : fault
+                }
+                _ = try await setup(in: other, of: key)
+                throw error
+            }
+        }
+
+        /// Reads what a service was made with.
+        ///
+        /// - Throws: ``ServerFailure`` for a database without a service, and for that of another key.
+        private func setup(in engine: any SQLEngine, of key: Hash256) async throws -> ServiceSetup {
+            guard let setup = try await ServiceSetup.read(from: engine) else {
+                throw ServerFailure(
+                    .notFound, "there is no service in \(place.shown): make one with tresor-server init")
+            }
+            guard setup.server.key == key else {
+                throw ServerFailure(
+                    .forked,
+                    "the server key \(try place.keyPath()) belongs to another service than that in \(place.shown)")
+            }
+            return setup
         }
 
         /// Serves until a signal stops it, and drops what the service keeps for a time only.
@@ -137,7 +166,7 @@
         private func takeBack(
             _ log: RevokedLog, _ service: TresorService.Service, operator chain: CardChain?
         ) async throws {
-            try await RevokedLogOptions.Opener.run.takeBack(log, from: service)
+            try await RevokedLogOptions.Opener.run.takeBack(log, from: service, in: place)
             guard restored else { return }
             do throws(TresorError) {
                 try await service.distrust(operator: chain)

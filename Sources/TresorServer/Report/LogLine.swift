@@ -42,9 +42,11 @@
             case sweepFailed = "sweep-failed"
             /// The certificate was read again, or is not good at this time.
             case certificate
-            /// The database takes no connection any more, and takes them again.
+            /// The database takes no connection any more, or its file is not in its place, and is there again.
             case databaseLost = "database-lost"
             case databaseBack = "database-back"
+            /// The file of revocations ended with a part of a record, which was cut off.
+            case revocationTorn = "revocation-torn"
             /// Everything that a backup may have brought back was dropped.
             case restored
             /// A command closed an account, or withdrew an invitation.

@@ -2,6 +2,11 @@
 
 #if Server
     import Copenssl
+    #if canImport(Darwin)
+        import Darwin
+    #else
+        import Glibc
+    #endif
     import Synchronization
     import TresorCrypto
     import TresorTLS
@@ -71,6 +76,7 @@
             SSL_CTX_set_alpn_select_cb(context, Self.select, nil)
             // OpenSSL asks the terminal for the password of a file, unless somebody else answers.
             SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
+            try Self.checkReadable(certificate, as: "certificate")
             guard SSL_CTX_use_certificate_chain_file(context, certificate) == 1 else {
                 let fault =
                     Self.isTooWeak
@@ -89,7 +95,22 @@
                 ERR_GET_REASON(ERR_peek_last_error()))
         }
 
+        /// Tells a file that is missing or private from one with other content, which OpenSSL does not.
+        private static func checkReadable(_ path: String, as kind: String) throws(ServerFailure) {
+            guard access(path, R_OK) != 0 else { return }
+            switch errno {
+            case ENOENT: throw ServerFailure(.notFound, "the \(kind) \(path) is missing")
+            case EACCES:
+                throw ServerFailure(
+                    .failed(.readOnly),
+                    "you may not read the \(kind) \(path): give it to the user of the service, or to a group of that user"
+                )
+            default: return
+            }
+        }
+
         private func use(_ path: String, for certificate: String) throws(ServerFailure) {
+            try Self.checkReadable(path, as: "key")
             let file = BIO_new_file(path, "r")
             defer { BIO_free(file) }
             guard let file, let key = PEM_read_bio_PrivateKey(file, nil, { _, _, _, _ in -1 }, nil) else {

@@ -35,6 +35,9 @@
             _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value
 
+        /// Whether the disk is known to have no room for what a revocation writes. To ask takes no room.
+        var isDiskFull: Bool { get }
+
         /// Tells every process on this database that something changed. A hint: it may be lost, doubled or late.
         ///
         /// - Parameter hint: at most 64 bytes, for example a tresor id.
@@ -90,6 +93,8 @@
     }
 
     extension SQLEngine {
+        package var isDiskFull: Bool { false }
+
         /// Runs a body that may write, and overwrites nothing that it deletes.
         ///
         /// - Throws: as ``write(erasing:_:)``.

@@ -6,11 +6,13 @@
     import TresorCore
     package import TresorCrypto
     import TresorSQLite
+    import TresorStore
 
     /// The database of one clinic: one SQLite file, and one process that writes to it.
     ///
     /// Writes come one after the other; reads go on beside them. The file is in write-ahead mode, and each commit waits
-    /// for the disk.
+    /// for the disk. A file that is not at its path any more is not used: what is written into one that was removed or
+    /// replaced is found by no later start.
     package final class SQLiteEngine: SQLEngine {
         /// "TRSV": not the mark of an embedded store, so that neither program takes the other's file.
         static let applicationID: Int32 = 0x5452_5356
@@ -18,11 +20,19 @@
         static let greatestRow: Int32 = 32 << 20
 
         package let dialect = SQLDialect.sqlite
+        /// Whether the file that was opened is the one at its path.
+        package let outage = Outage()
         private let pool: DatabasePool
+        private let path: String
+        private let file: FileIdentity?
         private let board = HintBoard()
         private let erasure = Erasure()
 
-        private init(_ pool: DatabasePool) { self.pool = pool }
+        private init(_ pool: DatabasePool, at path: String) {
+            self.pool = pool
+            self.path = path
+            file = FileIdentity(path: path)
+        }
 
         /// Opens a file.
         ///
@@ -71,7 +81,7 @@
                 do {
                     let pool = try DatabasePool(path: path, configuration: configuration)
                     try pool.write(mark)
-                    return SQLiteEngine(pool)
+                    return SQLiteEngine(pool, at: path)
                 } catch {
                     throw TresorError(store: error)
                 }
@@ -118,9 +128,19 @@
             }
         }
 
+        /// Works on the file, unless another one is at its path, or none.
         private func guarded<Value>(_ work: () async throws -> Value) async throws(TresorError) -> Value {
+            guard let file, FileIdentity(path: path) == file else {
+                outage.note(
+                    "\(path) is not the file any more that this process opened: it was moved, removed or replaced; stop the "
+                        + "service, look at the file there, and start it again")
+                throw .store(.inputOutput)
+            }
+            outage.note(nil)
             do { return try await work() } catch { throw TresorError(store: error) }
         }
+
+        package var isDiskFull: Bool { StoreFile.isDiskFull(at: path) }
 
         package func notify(_ hint: [UInt8]) { board.post(hint) }
 

@@ -80,6 +80,24 @@
             }
         }
 
+        /// Returns the handles of the other owners of the tresors in which somebody is, whose accounts are active: at most
+        /// 256, in byte order.
+        ///
+        /// - Throws: the errors of the engine.
+        package func owners(beside user: UserID) async throws(TresorError) -> [Name] {
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT DISTINCT a.handle FROM access x
+                    JOIN access o ON o.tresor = x.tresor JOIN accounts a ON a.account = o.account
+                    WHERE x.account = $1 AND x.last_sequence IS NULL AND a.state = 3
+                    AND o.account <> $1 AND o.last_sequence IS NULL AND o.role = $2
+                    ORDER BY a.handle LIMIT $3
+                    """,
+                    [.digest(user.digest), .integer(Int64(Role.owner.rawValue)), .integer(Int64(Self.pageCount))]))
+            return try found.map { (row) throws(TresorError) in try Name(try row.bytes(0)) }
+        }
+
         /// Returns the card chain of an account.
         ///
         /// - Throws: ``TresorError/notFound`` for no account; the errors of the chain and of the engine.

@@ -5,8 +5,8 @@
     import TresorCore
     import TresorCrypto
 
-    /// Whether the database can be written, and the file of revocations is where the next start looks for it. Everybody
-    /// may ask, so all who ask in one second share one look.
+    /// Whether a revocation could be written: into the database, and into the file of revocations, which is where the next
+    /// start looks for it. Everybody may ask, so all who ask in one second share one look.
     final class Health: Sendable {
         private struct Look {
             let time: ContinuousClock.Instant
@@ -38,9 +38,11 @@
             let now = clock()
             let look = last.withLock { last in
                 if let last, now < last.time + .seconds(1) { return last.isGood }
-                // It changes nothing, and is written all the same.
                 let look = Task { [engine, revocations] in
                     do { try revocations?.checkPlace() } catch { return false }
+                    // The log of SQLite may have room for one page, and for nothing that a person does.
+                    guard !engine.isDiskFull else { return false }
+                    // It changes nothing, and is written all the same.
                     return (try? await engine.write([SQL("UPDATE services SET id = 1 WHERE id = 1")])) != nil
                 }
                 last = Look(time: now, isGood: look)

@@ -129,9 +129,9 @@
         ///   `notNoted` if it cannot be written, or if the next start would not find it.
         func append(_ revocation: Revocation) throws(TresorError)
 
-        /// Looks whether the next start would find what is written.
+        /// Looks whether there is room for one more, and the next start would find it.
         ///
-        /// - Throws: ``TresorError/failed(_:)`` with `notNoted` if it would not.
+        /// - Throws: as ``append(_:)``.
         func checkPlace() throws(TresorError)
     }
 #endif

@@ -81,6 +81,20 @@
             await stage.stop()
         }
 
+        /// A service knows each account, and a home only some people.
+        @Test func handlesThatLookAlikeAreShown() async throws {
+            let stage = try await Stage()
+            for handle in ["anna", "\u{430}nna"] {
+                let person = try Identity.make(handle: Name(typed: handle), time: SystemClock.read())
+                try await Newcomer.register(person, with: stage.store.service)
+            }
+            let list = await stage.run("accounts")
+            #expect(list.code == 0 && list.output.split(separator: "\n").count == 3, "\(list.output)")
+            let alike = "these handles look alike: anna, \u{430}nna (U+430)\n"
+            #expect(list.error == "tresor-server: \(alike)", "\(list.error)")
+            await stage.stop()
+        }
+
         @Test func whoIsNotClosedIsNamed() async throws {
             let stage = try await Stage()
             let nobody = await stage.run("close", "nobody", "--yes")

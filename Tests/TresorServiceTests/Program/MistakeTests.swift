@@ -41,6 +41,14 @@
             expect(second, 11, "another tresor-server runs the service")
             // Its database may be looked at.
             #expect(await ServerProcess.run(["check", site["clinic.db"]]).code == 0)
+            // A database that is misspelled, or another one, is not that service.
+            let none = await ServerProcess.run(["run", site["clinik.db"], "--listen", "127.0.0.1:0"])
+            expect(none, 10, "cannot open the database \(site["clinik.db"]): it is missing")
+            let other = try await made()
+            let mixed = await ServerProcess.run([
+                "run", other["clinic.db"], "--server-key", site["server.key"], "--listen", "127.0.0.1:0",
+            ])
+            expect(mixed, 15, "belongs to another service than that in \(other["clinic.db"])")
             first.signal(SIGKILL)
             _ = await first.end()
             let (third, _) = try await running(site)
@@ -74,6 +82,8 @@
             expect(listening, 1, "cannot listen on \(taken): another program listens there")
             let metrics = await ServerProcess.run(run + ["--listen", "127.0.0.1:0", "--metrics", taken])
             expect(metrics, 1, "cannot listen on \(taken): another program listens there")
+            let one = await ServerProcess.run(run + ["--listen", "127.0.0.1:9", "--metrics", "127.0.0.1:9"])
+            expect(one, 64, "--listen and --metrics name one address, 127.0.0.1:9")
             let files = try await CertificateFiles.make("a")
             defer { files.remove() }
             let elsewhere = await ServerProcess.run(
@@ -166,14 +176,34 @@
             }
         }
 
+        /// Each who can write there can put a key of theirs in its place.
+        @Test func anOpenDirectoryIsTold() async throws {
+            let site = try Site()
+            let make = ["--operator", try site.card(), "--server-key"]
+            let quiet = await ServerProcess.run(["init", site["a.db"]] + make + [site["a.key"]])
+            #expect(quiet.code == 0 && !quiet.output.contains("chmod"), "\(quiet.output)")
+            #expect(chmod(site.path, 0o777) == 0)
+            let told = await ServerProcess.run(["init", site["b.db"]] + make + [site["b.key"]])
+            #expect(told.code == 0 && told.output.contains("can replace the server key: chmod 700 "), "\(told.output)")
+        }
+
         @Test func whatIsMissingIsNamed() async throws {
             let site = try await made()
+            expect(
+                await ServerProcess.run([
+                    "init", site["other.db"], "--operator", site["server.key"], "--server-key", site["other.key"],
+                ]), 14, "\(site["server.key"]) is no card, or is damaged")
             let run = ["run", site["clinic.db"]]
             expect(await ServerProcess.run(["check", site["none.db"]]), 10, "it is missing; make it with")
             expect(await ServerProcess.run(["import", site["clinic.db"], site["none.db"]]), 10, "it is missing")
             expect(
-                await ServerProcess.run(run + ["--certificate", site["a"], "--key", site["b"]]), 1,
-                "\(site["a"]) holds no certificate")
+                await ServerProcess.run(run + ["--certificate", site["a"], "--key", site["b"]]), 10,
+                "the certificate \(site["a"]) is missing")
+            let files = try await CertificateFiles.make("a")
+            defer { files.remove() }
+            expect(
+                await ServerProcess.run(run + ["--certificate", files.certificate.path, "--key", site["b"]]), 10,
+                "the key \(site["b"]) is missing")
             let postgres = "postgresql:///none?host=\(site.path)"
             expect(
                 await ServerProcess.run(["check", postgres]), 18,
@@ -226,6 +256,52 @@
             expect(
                 await ServerProcess.run(run + ["--restored", "--revoked-log", site["none/other.log"]]), 10,
                 "its directory is missing; make it, or name another place")
+        }
+
+        /// A crash tears a record, and somebody who shortens the file does too. So the log says it.
+        @Test func A237_aTornRecordIsToldAndAChangedOneRefused() async throws {
+            let site = try await made()
+            let run = ["run", site["clinic.db"], "--listen", "127.0.0.1:0"]
+            func start() async throws -> String {
+                let server = try ServerProcess(run)
+                try #require(await server.says("listening"))
+                server.signal(SIGTERM)
+                return await server.end().error
+            }
+            _ = try await start()
+            let log = URL(fileURLWithPath: site["server.key.revoked"])
+            let whole = try Data(contentsOf: log)
+            try (whole + [1]).write(to: log)
+            let said = try await start()
+            #expect(said.contains("\"level\":\"warning\",\"event\":\"revocation-torn\""), "\(said)")
+            #expect(said.contains("\(log.path) ended with a part of a record, which was cut off"), "\(said)")
+            #expect(try Data(contentsOf: log) == whole)
+            #expect(try await !start().contains("revocation-torn"))
+            // A record of full length.
+            let changed = whole + Data(repeating: 1, count: 105)
+            try changed.write(to: log)
+            expect(await ServerProcess.run(run), 14, "cannot read the file of revocations: it is damaged")
+            #expect(try Data(contentsOf: log) == changed)
+        }
+
+        /// A restore below a service that runs: what it took after that would be lost.
+        @Test func aDatabaseThatIsReplacedIsNoticed() async throws {
+            let site = try await made()
+            let (server, port) = try await running(site)
+            func health() async throws -> Int? {
+                let client = try RawClient(port: port)
+                await client.send("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                return await client.readAnswer()?.status
+            }
+            let files = FileManager.default
+            let (path, lost) = (site["clinic.db"], site["lost.db"])
+            try files.moveItem(atPath: path, toPath: lost)
+            try files.copyItem(atPath: lost, toPath: path)
+            #expect(try await health() == 503)
+            #expect(await server.says("\"level\":\"error\",\"event\":\"database-lost\""))
+            #expect(server.said.contains("\(path) is not the file any more that this process opened"), "\(server.said)")
+            server.signal(SIGTERM)
+            #expect(await server.end().code == 0)
         }
 
         /// SQLite itself opens a file whose first page is good.

@@ -89,10 +89,49 @@
                 try open().append(records[5])
                 #expect(try await read(try open()) == records)
             }
-            // Its size may be there before its bytes are.
-            try write(whole.dropLast() + [whole[whole.count - 1] ^ 1])
-            #expect(try await read(try open()) == records.dropLast())
-            #expect(try bytes().count == whole.count - RevokedLog.recordByteCount)
+        }
+
+        /// The size of a record may be there before its bytes are: a sector of the disk is then zero.
+        @Test func A237_aRecordWhoseSectorIsMissingIsCut() async throws {
+            let log = try open()
+            for record in records.prefix(5) { try log.append(record) }
+            let whole = try bytes()
+            let start = whole.count - RevokedLog.recordByteCount
+            try #require(start < 512 && 512 < whole.count)
+            func zero(_ range: Range<Int>) throws {
+                var changed = whole
+                for index in range { changed[index] = 0 }
+                try write(changed)
+            }
+            for range in [start..<512, 512..<whole.count, start..<whole.count] {
+                try zero(range)
+                #expect(try await read(try open()) == Array(records.prefix(4)))
+                #expect(try bytes() == Array(whole.prefix(start)))
+            }
+            // Less than a sector is no sector.
+            for range in [start..<511, 513..<whole.count] {
+                try zero(range)
+                await #expect(throws: TresorError.altered) { try await read(try open()) }
+                #expect(try bytes().count == whole.count)
+            }
+        }
+
+        /// A last record of which no byte is missing was acknowledged, and was changed since.
+        @Test func A237_aChangedLastRecordIsDamage() async throws {
+            let log = try open()
+            for record in records { try log.append(record) }
+            let whole = try bytes()
+            let start = whole.count - RevokedLog.recordByteCount
+            for offset in [start, start + 40, whole.count - 1] {
+                var changed = whole
+                changed[offset] ^= 1
+                try write(changed)
+                await #expect(throws: TresorError.altered) { try await read(try open()) }
+                // Nothing is written where no start reads it.
+                #expect(throws: TresorError.failed(.notNoted)) { try log.append(records[0]) }
+                RevokedLog.dropSuperseded(at: path, of: server)
+                #expect(try bytes() == changed)
+            }
         }
 
         /// A command appends beside a service that reads the file.
@@ -100,15 +139,14 @@
             let log = try open()
             for record in records { try log.append(record) }
             let whole = try bytes()
-            let torn = whole.dropLast() + [whole[whole.count - 1] ^ 1]
-            try write(torn)
+            try write(whole.dropLast())
             // It reads nothing before.
             try open().append(records[0])
             #expect(try await read(try open()) == records.dropLast() + [records[0]])
             // It appends while more than a page is read.
             let record = whole.dropFirst(RevokedLog.beginningByteCount).prefix(RevokedLog.recordByteCount)
             let long = whole.prefix(RevokedLog.beginningByteCount) + (0..<1_030).flatMap { _ in record }
-            try write(long.dropLast() + [long[long.endIndex - 1] ^ 1])
+            try write(long.dropLast())
             let (reader, writer) = (try open(), try open())
             var count = 0
             try await reader.read { (page) throws(TresorError) in

@@ -80,6 +80,8 @@
             #expect(try await stage.run(0, as: "anna", "approve").isEmpty)
             try await stage.run(10, as: "anna", "approve", id, "--yes")
             try await stage.run(64, as: "operator", "approve", id)
+            let short = try await stage.failure(64, as: "operator", "approve", String(id.prefix(5)), "--yes")
+            #expect(short.contains("is too short: name at least 6 characters of the id"))
             try await stage.run(0, as: "operator", "approve", id, "--yes")
             #expect(try await stage.run(0, as: "operator", "approve").isEmpty)
             try await stage.run(10, as: "operator", "approve", id, "--yes")

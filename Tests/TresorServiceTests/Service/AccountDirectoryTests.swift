@@ -29,6 +29,10 @@
             #expect(owner.handle.text == "owner" && owner.state == .active && owner.founded == 1 && owner.joined == 1)
             let removed = try #require(people.first { $0.user == house.removed.user })
             #expect(removed.founded == 0 && removed.joined == 0)
+            // The owners can take somebody out before the account is closed.
+            #expect(try await directory.owners(beside: house.reader.user) == [owner.handle])
+            #expect(try await directory.owners(beside: house.owner.user).isEmpty)
+            #expect(try await directory.owners(beside: house.removed.user).isEmpty)
             let asked = try #require(people.first { $0.user == waiting.user })
             #expect(asked.state == .asked && asked.registered == house.bench.clock.now)
             #expect(try await directory.person(house.owner.user) == owner)
@@ -241,14 +245,22 @@
             let engine = FailingEngine(bench.engine)
             let service = try Service(engine: engine, settings: bench.settings)
             defer { service.shutDown() }
+            var place = StoreOptions()
+            (place.store, place.serverKey) = ("clinic.db", nil)
+            let said = "cannot take what was revoked out of the database clinic.db: "
             for opener in [RevokedLogOptions.Opener.run, .another] {
-                engine.fail(.store(.inputOutput))
-                let failure = await #expect(throws: ServerFailure.self) {
-                    try await opener.takeBack(log, from: service)
+                for (fault, words) in [
+                    (.inputOutput, "input or output failed"),
+                    (.full, "no space left; make room on its disk, and start this again"),
+                ] as [(TresorError.Fault, String)] {
+                    engine.fail(.store(fault))
+                    let failure = await #expect(throws: ServerFailure.self) { [place] in
+                        try await opener.takeBack(log, from: service, in: place)
+                    }
+                    #expect(failure?.message == said + words)
                 }
-                #expect(failure?.message == "the database failed: input or output failed")
                 engine.fail(nil)
-                try await opener.takeBack(log, from: service)
+                try await opener.takeBack(log, from: service, in: place)
             }
         }
 

@@ -20,6 +20,7 @@
             var ofReads: Failure?
             var ofEnds: Failure?
             var writes = 0
+            var isDiskFull = false
         }
 
         private let engine: any SQLEngine
@@ -30,6 +31,11 @@
         var dialect: SQLDialect { engine.dialect }
         /// The number of writes, also of those that failed.
         var writes: Int { state.withLock { $0.writes } }
+
+        var isDiskFull: Bool { state.withLock { $0.isDiskFull } }
+
+        /// Says of its disk from now on whether it is full.
+        func fillDisk(_ isFull: Bool) { state.withLock { $0.isDiskFull = isFull } }
 
         /// Has so many writes fail; none for no error.
         func fail(_ error: TresorError?, count: Int = .max) {

@@ -32,6 +32,23 @@
             #expect(await service.isHealthy())
         }
 
+        /// A look that writes would take the last room away from those who revoke something.
+        @Test func aFullDiskIsNotHealthyAndStaysAsItIs() async throws {
+            let bench = try await Bench()
+            let engine = FailingEngine(bench.engine)
+            let time = Mutex(ContinuousClock.now)
+            var settings = bench.settings
+            settings.steadyClock = { time.withLock { $0 } }
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            engine.fillDisk(true)
+            #expect(await !service.isHealthy())
+            #expect(engine.writes == 0)
+            engine.fillDisk(false)
+            time.withLock { $0 += .seconds(1) }
+            #expect(await service.isHealthy())
+        }
+
         /// Writing that still works does not make a damaged file good.
         @Test func aDatabaseThatWasSeenDamagedIsNotHealthy() async throws {
             let bench = try await Bench()

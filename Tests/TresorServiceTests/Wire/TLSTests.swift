@@ -87,6 +87,18 @@
             }
         }
 
+        @Test("A file that may not be read is said to be", .enabled(if: geteuid() != 0, "root may read everything"))
+        func saysWhatMayNotBeRead() async throws {
+            let files = try await CertificateFiles.make("a")
+            defer { files.remove() }
+            for file in [files.key.path, files.certificate.path] {
+                #expect(chmod(file, 0) == 0)
+                let failure = #expect(throws: ServerFailure.self) { _ = try files.certificates }
+                #expect(failure?.message.contains("you may not read the") == true)
+                #expect(failure?.message.contains(file) == true)
+            }
+        }
+
         @Test("A key of another certificate is refused at the start")
         func refusesStrangeKeys() async throws {
             let first = try await CertificateFiles.make("first.example")
