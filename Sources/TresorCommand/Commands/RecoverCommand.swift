@@ -179,15 +179,18 @@ struct RecoverCommand: SurfaceCommand {
 
     /// Says what a kit needs, and tells an older kit from one without its store.
     private static func opensNothing(isHomeEmpty: Bool) -> CommandFailure {
-        let reason =
-            isHomeEmpty
-            ? "the kit opens nothing in this store: a kit needs the store in which it was made, a copy of that file, or a "
-                + "file of export --recovery"
-            : "the kit does not open the identity of this home"
+        guard isHomeEmpty else {
+            return CommandFailure(
+                .wrongPassword,
+                "the kit does not open the identity of this home: it is an older kit, or that of somebody else, or a newer one, "
+                    + "which opens your newest keys in an empty home",
+                hints: ["tresor … {--home} --home DIR"])
+        }
         return CommandFailure(
-            .wrongPassword, "\(reason); only the newest kit opens",
-            hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"]
-                + (isHomeEmpty ? ["tresor … --from FILE"] : []))
+            .wrongPassword,
+            "the kit opens nothing in this store: a kit needs the store in which it was made, a copy of that file, or a file of "
+                + "export --recovery; only the newest kit opens",
+            hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR", "tresor … --from FILE"])
     }
 
     private func report(_ session: Session, _ changed: String, _ workplace: CommandContext) throws {
