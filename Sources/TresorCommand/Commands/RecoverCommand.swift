@@ -18,7 +18,8 @@ struct RecoverCommand: SurfaceCommand {
                 """,
             discussion: """
                 In an empty home, for example of a second machine, the identity comes from the store, which has a copy \
-                that only the kit opens: name it, or a copy of its file, with --store. --from takes that copy from a file \
+                that only the kit opens: name it, or a copy of its file, with --store. That ends the trust in all \
+                your machines, of which one may be lost. --from takes that copy from a file \
                 of export --recovery instead, and a store that is missing is made. That home starts with no \
                 verified people and no pinned heads. A log-in by password at a service gets the new password. --from-device \
                 takes the identity from a machine that has it, with verified people and pinned heads: run tresor device \
@@ -154,7 +155,11 @@ struct RecoverCommand: SurfaceCommand {
                     "this home starts with no verified people and no pinned heads: compare safety numbers again")
             }
             // Those of a store that is lost stay as they are.
-            if copy == nil { workplace.output.say("trusted devices are removed") }
+            if copy == nil {
+                workplace.output.say(
+                    "this ended the trust in all your machines: each asks for its password, until tresor remember runs there "
+                        + "again")
+            }
         }
         await ServiceLogin.renew(recovered.session, password, isRecovery: true, in: workplace)
         try announce(recovered.session, workplace)
