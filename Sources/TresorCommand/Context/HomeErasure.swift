@@ -37,16 +37,7 @@ struct HomeErasure {
         let local = try CommandContext.local(options)
         let places = local.invocation.places
         let home = DirectoryHome(data: places.data, state: places.state)
-        if let link = home.linkedFolder() {
-            throw CommandFailure.usage(
-                "\(DisplayText.quoted(link)) is a symbolic link, and what is behind it is not deleted: put the folder itself "
-                    + "there, or delete the link")
-        }
-        if let folder = home.folderForFile() {
-            throw CommandFailure.usage(
-                "\(DisplayText.quoted(folder)) is a directory where this home keeps a file, and is not deleted: move it away"
-            )
-        }
+        try refuseFolders(in: home)
         guard try local.client.home.read(.identity) != nil else { return try rest(of: home, isForced, local) }
         let isLoginAlone: Bool
         let workplace: CommandContext
@@ -58,7 +49,7 @@ struct HomeErasure {
             guard failure.error.isOfTheStore || failure.error == .notFound || failure.error == .busy else {
                 throw failure
             }
-            let reason = try doubt(failure, isForced)
+            let reason = try Self.reason(failure, isForced)
             // The password is needed: nobody else forgoes an identity.
             let session = try await local.unlock(to: "erase this home", acceptingDevice: false)
             return try await judge(session, local, home, isForced).alone(reason)
@@ -79,7 +70,7 @@ struct HomeErasure {
             erasure.elsewhere = try await login(unlocked.session, unlocked.password, workplace)
         } catch {
             let failure = CommandFailure(error)
-            let reason = try doubt(failure, isForced)
+            let reason = try Self.reason(failure, isForced)
             if failure.error.isOfTheStore { return erasure.alone(reason) }
             erasure.doubt = reason
         }
@@ -87,10 +78,23 @@ struct HomeErasure {
         return erasure
     }
 
+    private static func refuseFolders(in home: DirectoryHome) throws(CommandFailure) {
+        if let link = home.linkedFolder() {
+            throw .usage(
+                "\(DisplayText.quoted(link)) is a symbolic link, and what is behind it is not deleted: put the folder itself "
+                    + "there, or delete the link")
+        }
+        if let folder = home.folderForFile() {
+            throw .usage(
+                "\(DisplayText.quoted(folder)) is a directory where this home keeps a file, and is not deleted: move it away"
+            )
+        }
+    }
+
     /// Goes on, if it is forced, where nothing shows the identity elsewhere.
     ///
     /// - Returns: the reason, in words.
-    private static func doubt(_ failure: CommandFailure, _ isForced: Bool) throws(CommandFailure) -> String {
+    private static func reason(_ failure: CommandFailure, _ isForced: Bool) throws(CommandFailure) -> String {
         guard failure.error != .interrupted else { throw failure }
         guard !isForced else { return failure.message }
         var failure = failure
