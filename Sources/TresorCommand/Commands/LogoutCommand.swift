@@ -16,9 +16,11 @@ struct LogoutCommand: SurfaceCommand {
                 forgets this device, as tresor forget does. With a service, it opens the identity first and ends all your \
                 sessions, on every machine; commands that run elsewhere begin new ones by themselves.
                 --erase also deletes this home: the identity, the people you verified, pinned heads, logs, records and \
-                unsent changes. A store file, and identities that keygen --force moved aside, stay. It is refused while \
-                changes are unsent, and where neither the copy of a kit nor a log-in by password, which is tried, opens \
-                the identity elsewhere. If it was interrupted, run it again.
+                unsent changes. A store file, and identities that keygen --force moved aside, stay. So do files \
+                that you wrote elsewhere. It is refused while changes are unsent, and where neither the copy of a kit nor a \
+                log-in by password, which is tried, opens the identity elsewhere. Where that cannot be shown, as from a \
+                service that is away or takes no log-in, --force erases; nothing is then deleted from a store that is away. \
+                If it was interrupted, run it again.
                 """,
             classes: [.identity], further: [.busy, .forked, .store(.other)],
             examples: ["tresor logout", "tresor logout --erase"])
@@ -27,7 +29,7 @@ struct LogoutCommand: SurfaceCommand {
     @Flag(help: "Delete this home too.")
     var erase = false
 
-    @Flag(help: "Erase changes that were never sent.")
+    @Flag(help: "Erase unsent changes, and an identity not shown to open elsewhere.")
     var force = false
 
     @Flag(help: "Do not ask.")
@@ -61,7 +63,8 @@ struct LogoutCommand: SurfaceCommand {
             failure = CommandFailure(error)
         }
         do {
-            try await ForgetCommand.forget(options)
+            // A store that is away was asked once. The device share goes with the rest of the home.
+            if erasure?.asksStore != false { try await ForgetCommand.forget(options) }
         } catch {
             // The share here is destroyed. What it belongs to in the store opens nothing without it.
             guard erasure?.hasIdentity == false else { throw error }
@@ -69,7 +72,7 @@ struct LogoutCommand: SurfaceCommand {
         }
         guard let failure else { return hasEnded }
         throw CommandFailure(
-            failure.error, "this device is not trusted any more, but your sessions did not end: \(failure.message)",
+            failure.error, "your sessions did not end, run this again later: \(failure.message)",
             hints: failure.hints, file: failure.file)
     }
 

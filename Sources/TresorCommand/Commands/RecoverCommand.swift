@@ -18,7 +18,8 @@ struct RecoverCommand: SurfaceCommand {
                 """,
             discussion: """
                 In an empty home, for example of a second machine, the identity comes from the store, which has a copy \
-                that only the kit opens: name it, or a copy of its file, with --store. --from takes that copy from a file \
+                that only the kit opens: name it, or a copy of its file, with --store. That ends the trust in all \
+                your machines, of which one may be lost. --from takes that copy from a file \
                 of export --recovery instead, and a store that is missing is made. That home starts with no \
                 verified people and no pinned heads. A log-in by password at a service gets the new password. --from-device \
                 takes the identity from a machine that has it, with verified people and pinned heads: run tresor device \
@@ -154,7 +155,11 @@ struct RecoverCommand: SurfaceCommand {
                     "this home starts with no verified people and no pinned heads: compare safety numbers again")
             }
             // Those of a store that is lost stay as they are.
-            if copy == nil { workplace.output.say("trusted devices are removed") }
+            if copy == nil {
+                workplace.output.say(
+                    "this ended the trust in all your machines: each asks for its password, until tresor remember runs there "
+                        + "again")
+            }
         }
         await ServiceLogin.renew(recovered.session, password, isRecovery: true, in: workplace)
         try announce(recovered.session, workplace)
@@ -179,15 +184,18 @@ struct RecoverCommand: SurfaceCommand {
 
     /// Says what a kit needs, and tells an older kit from one without its store.
     private static func opensNothing(isHomeEmpty: Bool) -> CommandFailure {
-        let reason =
-            isHomeEmpty
-            ? "the kit opens nothing in this store: a kit needs the store in which it was made, a copy of that file, or a "
-                + "file of export --recovery"
-            : "the kit does not open the identity of this home"
+        guard isHomeEmpty else {
+            return CommandFailure(
+                .wrongPassword,
+                "the kit does not open the identity of this home: it is an older kit, or that of somebody else, or a newer one, "
+                    + "which opens your newest keys in an empty home",
+                hints: ["tresor … {--home} --home DIR"])
+        }
         return CommandFailure(
-            .wrongPassword, "\(reason); only the newest kit opens",
-            hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR"]
-                + (isHomeEmpty ? ["tresor … --from FILE"] : []))
+            .wrongPassword,
+            "the kit opens nothing in this store: a kit needs the store in which it was made, a copy of that file, or a file of "
+                + "export --recovery; only the newest kit opens",
+            hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR", "tresor … --from FILE"])
     }
 
     private func report(_ session: Session, _ changed: String, _ workplace: CommandContext) throws {

@@ -110,7 +110,8 @@ struct RecoveryFromDevice {
     }
 
     private var notEmpty: CommandFailure {
-        .usage("this home has an identity: --from-device is for an empty home")
+        .usage(
+            "this home has an identity: --from-device is for an empty home", hints: ["tresor … {--home} --home DIR"])
     }
 
     private func failure(of error: TresorError) -> CommandFailure {

@@ -197,7 +197,8 @@ struct RegisterCommand: SurfaceCommand {
                 "the service at \(service.place) has another card under the handle "
                     + DisplayText.name(service.session.handle.bytes)
                     + (invitation == nil ? "; an invitation of the operator comes before somebody who only waits" : "")
-                    + "; the handle of a closed account stays taken",
+                    + "; the handle of a closed account stays taken; if it is yours, from another machine, log in there; another "
+                    + "handle is another identity, in a home of its own, and tresors stay with this one",
                 hints: hints(wayOutOf: service))
         case .noAccess where invitation != nil && Surroundings.current.keys.refusal == nil:
             CommandFailure(
@@ -219,12 +220,11 @@ struct RegisterCommand: SurfaceCommand {
         }
     }
 
-    /// Without an invitation, one may help. Another handle is another identity: that is no way out for somebody who has
-    /// tresors.
+    /// Without an invitation, one may help. Another handle is another identity, which takes no place of this one: a person may
+    /// have tresors and a kit here.
     private func hints(wayOutOf service: AskedService) -> [String] {
-        let tresors = try? service.session.client.logs.knownBlocking()
-        return (invitation == nil ? ["tresor … --invitation FILE"] : [])
-            + (tresors?.isEmpty == true ? ["tresor keygen NAME --no-kit --force"] : [])
+        (invitation == nil ? ["tresor … --invitation FILE"] : [])
+            + ["tresor login \(Shell.word(service.session.handle.text)) --home DIR", "tresor keygen NAME --home DIR"]
     }
 
     private static func waiting(_ state: AccountState, _ move: Move?, _ service: AskedService) -> CommandFailure {
@@ -275,7 +275,9 @@ struct RegisterCommand: SurfaceCommand {
         }
         workplace.output.say("you are registered at \(service.place)")
         if noLogin, hasLogin { workplace.output.say("the log-in by password that you set before stays") }
-        if try workplace.identityFile().kitLocator == nil { workplace.output.hint("tresor recover --new-kit") }
+        guard try workplace.identityFile().kitLocator == nil else { return }
+        workplace.output.say("this home knows of no kit; a new one ends a kit that you made on another machine")
+        workplace.output.hint("tresor recover --new-kit")
     }
 }
 

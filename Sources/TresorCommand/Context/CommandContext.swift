@@ -187,11 +187,7 @@ struct CommandContext: Sendable {
     private func failure(of error: TresorError, at path: String) -> CommandFailure {
         if let named = Surroundings.current.homeFault.failure(for: error) { return named }
         switch error {
-        case .notFound:
-            return CommandFailure(
-                .notFound,
-                "there is no identity in \(DisplayText.quoted(invocation.places.data)): \(Self.firstSteps)",
-                hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
+        case .notFound: return missingIdentity
         case .failed(.memory):
             let cost = try? client.identityFileBlocking().passwordCost
             return cost.map { MemoryNeed.failure(for: $0, isNew: false) } ?? CommandFailure(error, file: path)
@@ -202,6 +198,20 @@ struct CommandContext: Sendable {
                 hints: ["mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))", "tresor recover"])
         default: return CommandFailure(error, file: path)
         }
+    }
+
+    /// The failure of a command that needs an identity. Beside a service, a person may have one there.
+    private var missingIdentity: CommandFailure {
+        let missing = "there is no identity in \(DisplayText.quoted(invocation.places.data))"
+        guard (try? invocation.places.service()) != nil else {
+            return CommandFailure(
+                .notFound, "\(missing): \(Self.firstSteps)",
+                hints: ["tresor keygen NAME", "tresor recover", "tresor … {--home} --home DIR"])
+        }
+        return CommandFailure(
+            .notFound,
+            "\(missing): login brings the one that you registered with a password, recover restores one by its kit, and keygen "
+                + "makes your first one", hints: ["tresor login NAME", "tresor recover", "tresor keygen NAME"])
     }
 
     /// Makes sure, before anything is done, that marks can be set. Marks that do not open are not replaced.

@@ -9,7 +9,7 @@ import TresorStore
 /// The erasure of a home (SPEC §8.9), judged before anything of it is deleted.
 struct HomeErasure {
     private let workplace: CommandContext
-    /// The open identity; `nil` without one.
+    /// The open identity, in whose name the store is asked; `nil` without one, and where the store is away.
     private let session: Session?
     /// The service that knows the person, in whose name it is asked; `nil` for a file, and without an identity.
     let service: AskedService?
@@ -18,15 +18,21 @@ struct HomeErasure {
     private let outboxes: [TresorID: [UInt8]]
     /// The changes that were never sent, in words; `nil` for none.
     private let unsent: String?
-    /// The ways in which the identity opens elsewhere, in words; `nil` for a home without one.
+    /// The ways in which the identity opens elsewhere, in words; `nil` for a home without one, and where nothing shows it.
     private var elsewhere: String?
+    /// The reason for which nothing shows that, in words, where the person goes on nevertheless.
+    private var doubt: String?
 
     /// Whether the home has an identity.
-    var hasIdentity: Bool { session != nil }
+    var hasIdentity: Bool { identity != nil }
+
+    /// Whether the store is asked to delete what it has of this home. One that is away, and is given up, is not.
+    var asksStore: Bool { session != nil || !hasIdentity }
 
     /// Judges whether a home may be erased.
     ///
-    /// - Parameter isForced: whether changes that were never sent may be lost.
+    /// - Parameter isForced: whether changes that were never sent may be lost, and an identity that nothing shows elsewhere,
+    ///   because the store is away, takes no log-in, or does not know the password or the keys of this home.
     /// - Throws: 64 for unsent changes, for an identity that nothing opens elsewhere, for new keys that this home alone
     ///   makes known, for a folder that is a symbolic link, for a folder in the place of a file, and for what was never a
     ///   home; 15 where the store has newer keys; the errors of ``CommandContext/open(_:creating:identifying:)``.
@@ -34,19 +40,23 @@ struct HomeErasure {
         let local = try CommandContext.local(options)
         let places = local.invocation.places
         let home = DirectoryHome(data: places.data, state: places.state)
-        if let link = home.linkedFolder() {
-            throw CommandFailure.usage(
-                "\(DisplayText.quoted(link)) is a symbolic link, and what is behind it is not deleted: put the folder itself "
-                    + "there, or delete the link")
-        }
-        if let folder = home.folderForFile() {
-            throw CommandFailure.usage(
-                "\(DisplayText.quoted(folder)) is a directory where this home keeps a file, and is not deleted: move it away"
-            )
-        }
+        try refuseFolders(in: home)
         guard try local.client.home.read(.identity) != nil else { return try rest(of: home, isForced, local) }
-        let isLoginAlone = try await isLoginAlone(options, local)
-        let workplace = try await CommandContext.open(options, identifying: !isLoginAlone)
+        let isLoginAlone: Bool
+        let workplace: CommandContext
+        do {
+            isLoginAlone = try await Self.isLoginAlone(options, local)
+            workplace = try await CommandContext.open(options, identifying: !isLoginAlone)
+        } catch {
+            let failure = CommandFailure(error)
+            guard failure.error.isOfTheStore || failure.error == .notFound || failure.error == .busy else {
+                throw failure
+            }
+            let reason = try Self.reason(failure, isForced)
+            // The password is needed: nobody else forgoes an identity.
+            let session = try await local.unlock(to: "erase this home", acceptingDevice: false)
+            return try await judge(session, local, home, isForced).alone(reason)
+        }
         if !isLoginAlone {
             let session = try await workplace.unlock(to: "erase this home")
             var erasure = try await judge(session, workplace, home, isForced)
@@ -59,8 +69,47 @@ struct HomeErasure {
         }
         let unlocked = try await UnlockedIdentity.open(workplace, to: "erase this home")
         var erasure = try await judge(unlocked.session, workplace, home, isForced)
-        erasure.elsewhere = try await login(unlocked.session, unlocked.password, workplace)
+        do {
+            erasure.elsewhere = try await login(unlocked.session, unlocked.password, workplace)
+        } catch {
+            let failure = CommandFailure(error)
+            let reason = try Self.reason(failure, isForced)
+            if failure.error.isOfTheStore { return erasure.alone(reason) }
+            erasure.doubt = reason
+        }
+        guard erasure.elsewhere != nil || erasure.doubt != nil else { throw nowhere(isService: true) }
         return erasure
+    }
+
+    private static func refuseFolders(in home: DirectoryHome) throws(CommandFailure) {
+        if let link = home.linkedFolder() {
+            throw .usage(
+                "\(DisplayText.quoted(link)) is a symbolic link, and what is behind it is not deleted: put the folder itself "
+                    + "there, or delete the link")
+        }
+        if let folder = home.folderForFile() {
+            throw .usage(
+                "\(DisplayText.quoted(folder)) is a directory where this home keeps a file, and is not deleted: move it away"
+            )
+        }
+    }
+
+    /// Goes on, if it is forced, where nothing shows the identity elsewhere.
+    ///
+    /// - Returns: the reason, in words.
+    private static func reason(_ failure: CommandFailure, _ isForced: Bool) throws(CommandFailure) -> String {
+        guard failure.error != .interrupted else { throw failure }
+        guard !isForced else { return failure.message }
+        var failure = failure
+        failure.hints.append("tresor … --force")
+        throw failure
+    }
+
+    /// The same erasure where the store cannot be asked.
+    private func alone(_ reason: String) -> HomeErasure {
+        HomeErasure(
+            workplace: workplace, session: nil, service: nil, home: home, identity: identity, outboxes: outboxes,
+            unsent: unsent, elsewhere: nil, doubt: reason)
     }
 
     /// Whether a service has no copy of a kit. A log-in counts only if the password opens it now, so that is then asked for
@@ -138,15 +187,13 @@ struct HomeErasure {
             + DisplayText.quoted(try workplace.invocation.places.store())
     }
 
-    /// The log-in that opens the identity without this home, in words.
+    /// The log-in that opens the identity without this home, in words; `nil` if the service has none.
     ///
-    /// - Throws: 64 unless the service has one, and this password opens it now.
+    /// - Throws: 64 unless this password opens it now.
     private static func login(
         _ session: Session, _ password: borrowing Password, _ workplace: CommandContext
-    ) async throws -> String {
-        guard let login = try ServiceLogin(session, workplace), try await hasLogin(login, session) else {
-            throw nowhere(isService: true)
-        }
+    ) async throws -> String? {
+        guard let login = try ServiceLogin(session, workplace), try await hasLogin(login, session) else { return nil }
         let handle = session.handle
         do throws(TresorError) {
             let opened = try await login.login.open(handle, password: password)
@@ -156,9 +203,9 @@ struct HomeErasure {
             let until = try? login.login.blockedUntil()
             let pause = until.map { "; no password is tried until \(Timestamp(seconds: $0).dateAndMinute) (UTC)" } ?? ""
             throw CommandFailure.usage(
-                "your identity is nowhere else: the password of this home does not open the log-in at "
-                    + "\(login.place)\(pause)",
-                hints: ["tresor login \(Shell.word(handle.text))", "tresor passwd"])
+                "the password of this home does not open the log-in at \(login.place)\(pause): you changed it on another "
+                    + "machine, or somebody else did; log in with the newer one first",
+                hints: ["tresor login \(Shell.word(handle.text))"])
         }
         return "your name and password open it at \(login.place)"
     }
@@ -184,8 +231,8 @@ struct HomeErasure {
             guard error != .noAccess || (try? session.client.cleanup.isIntroducingBlocking()) == true else {
                 let handle = session.handle
                 throw CommandFailure.usage(
-                    "the service at \(login.place) does not take the keys of this home, so nothing is erased: you have newer "
-                        + "ones, made on another machine, or no account there",
+                    "the service at \(login.place) does not take the keys of this home: you have newer ones, made on "
+                        + "another machine, or no account there",
                     hints: ["tresor login \(Shell.word(handle.text))", "tresor register"])
             }
             return false
@@ -202,13 +249,26 @@ struct HomeErasure {
             identity != nil
                 ? "\(place) loses the identity, the people you verified, and all that it keeps of your tresors"
                 : "\(place) has no identity, and loses what else is there")
+        if let doubt { explain(doubt, output) }
         if let elsewhere {
             output.explain("the identity stays elsewhere: \(elsewhere)")
             if workplace.invocation.places.isStoreOnThisDisk {
                 output.explain("that store is on this disk: if it goes with the machine, nothing opens the identity")
             }
         }
+        output.explain("files that you wrote elsewhere, as with -o or -C, stay")
         try workplace.confirm("erase this home?", yes: yes)
+    }
+
+    /// Tells what may be lost for ever, and what stays with a store that is away.
+    private func explain(_ doubt: String, _ output: Output) {
+        output.explain("nothing shows that your identity opens elsewhere: \(doubt)")
+        output.explain("if no kit, no log-in and no other home of yours opens it, it is lost for ever")
+        guard session == nil else { return }
+        output.explain(
+            "the store is not asked, and keeps its share of the trust in this device, which opens nothing without what is erased "
+                + "here, and your sessions; on another machine, tresor logout ends the sessions, and tresor rotate --identity "
+                + "both")
     }
 
     /// Erases the home, and then the note of its store. Nobody changes the key slots while that is done.

@@ -134,7 +134,8 @@ struct ServiceLogin: Sendable {
             // Somebody whom the service does not know has no log-in there.
             guard isKnown || ![.noAccess, .waiting, .unsupported].contains(error) else { return }
             let (failure, condition) = (await failure(of: error), isKnown ? "" : "if there is one, ")
-            workplace.output.say("\(condition)the log-in at \(place) was not set anew: \(failure.message)")
+            let reason = error == .busy ? Self.busyReason : failure.message
+            workplace.output.say("\(condition)the log-in at \(place) was not set anew: \(reason)")
             // A log-in that the home knows and that opens the newest keys is left as it is by the last.
             let next = isRecovery && isKnown ? "tresor passwd" : "tresor register"
             workplace.output.hint(error == .forked || error == .altered ? failure.hints.first ?? next : next)
@@ -214,13 +215,15 @@ struct ServiceLogin: Sendable {
         return isEmpty ? "tresor … {--home} --home DIR" : "tresor register --replace"
     }
 
+    private static let busyReason =
+        "another home or command sets it, or changes the identity, at the same time; or it was set too often, 20 times at most and "
+        + "then once in five minutes; run the command again, at once or in five minutes"
+
     /// Says whether this home sends nothing, or the service takes nothing.
     private func busyFailure(as handle: Name?) -> CommandFailure {
         guard handle != nil else {
             return CommandFailure(
-                of: .busy,
-                "the log-in at \(place) was not set: another home or command set it, or changed the identity, at the same "
-                    + "time, or it was set too often; run the command again")
+                of: .busy, "the log-in at \(place) was not set: \(Self.busyReason)")
         }
         let otherWays = "a machine with your identity, a trusted device and the kit need no log-in"
         guard let until = try? login.blockedUntil() else {

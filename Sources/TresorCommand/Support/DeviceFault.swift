@@ -8,7 +8,7 @@ struct DeviceFault {
     /// The command that trusts the device again.
     static let wayOut = "tresor remember"
     /// The words for a device that the store has nothing of.
-    static let unknown = "it was revoked, or the store has lost its server share"
+    static let unknown = "it was revoked, a recover in another home ended it, or the store has lost its server share"
 
     /// The fault and its reason, as a sentence without an end.
     let words: String

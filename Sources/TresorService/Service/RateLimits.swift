@@ -22,8 +22,11 @@
             let count: Int
             let seconds: Double
 
-            /// Registrations of a source without an account, and of an account: ten, and one a minute.
+            /// Registrations of a source without an account, and by an invitation: ten, and one a minute.
             static let registration = Rate(count: 10, seconds: 60)
+            /// Registrations of an account, and what ends them: of each twenty, and one a minute. So many passwords are set
+            /// under a handle.
+            static let accountRegistration = Rate(count: 20, seconds: 60)
             /// Server shares of a device: two hundred, and one more each three seconds. Each command fetches one.
             static let serverShare = Rate(count: 200, seconds: 3)
             /// Kit copies for a source: sixty, and one a second. Who has the words asks once.
@@ -54,7 +57,7 @@
 
         /// Somebody whose requests are counted, and what for.
         struct Key: Hashable, Sendable {
-            fileprivate enum Kind { case requests, registration, serverShare, kitCopy, failure, work, logins }
+            fileprivate enum Kind { case requests, registration, finish, serverShare, kitCopy, failure, work, logins }
 
             fileprivate let kind: Kind
             fileprivate let bytes: [UInt8]
@@ -63,6 +66,8 @@
             static func requests(_ user: [UInt8]) -> Key { Key(kind: .requests, bytes: user) }
             /// The registrations of a network, by an invitation, or of a user who has an account.
             static func registration(_ bytes: [UInt8]) -> Key { Key(kind: .registration, bytes: bytes) }
+            /// The ends of registrations of a user.
+            static func finish(_ user: [UInt8]) -> Key { Key(kind: .finish, bytes: user) }
             /// The server shares of a user, by device.
             static func serverShare(_ bytes: [UInt8]) -> Key { Key(kind: .serverShare, bytes: bytes) }
             /// The kit copies that a network asks for.

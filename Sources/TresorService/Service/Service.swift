@@ -255,10 +255,12 @@
             switch call.operation {
             // Somebody who waits rewrites what is kept for them, and may be many.
             case .finish where caller.account?.state == .complete:
-                return payment.take(.registration, of: call.source) ?? payment.take(.registration(user), .registration)
-            // Each reads a chain; without an account the source has paid for that.
-            case .register where caller.account != nil, .finish:
-                return payment.take(.registration(user), .registration)
+                return payment.take(.registration, of: call.source) ?? payment.take(.finish(user), .accountRegistration)
+            // Each reads a chain; without an account the source has paid for that. A step that was let through costs the other
+            // one nothing: who begins to set a password ends it.
+            case .register where caller.account != nil:
+                return payment.take(.registration(user), .accountRegistration)
+            case .finish: return payment.take(.finish(user), .accountRegistration)
             case .serverShare:
                 return payment.take(.serverShare(user + (caller.device?.bytes ?? [])), .serverShare)
             default: return nil

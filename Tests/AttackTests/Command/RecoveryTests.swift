@@ -63,7 +63,8 @@ import Testing
     /// All that is said of words that do not open.
     private static let messages: Set<String> = [
         "tresor: error: word N is not a word of the list", "tresor: error: these are not the 24 words of a kit",
-        "tresor: error: the kit does not open the identity of this home; only the newest kit opens",
+        "tresor: error: the kit does not open the identity of this home: it is an older kit, or that of somebody else, or a "
+            + "newer one, which opens your newest keys in an empty home",
         "tresor: error: a kit has 24 words, and these are N",
     ]
 

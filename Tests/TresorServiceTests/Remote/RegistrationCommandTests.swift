@@ -144,7 +144,8 @@
             #expect(taken.contains("the handle of a closed account stays taken"))
             #expect(
                 taken.contains(/hint: tresor[^\n]*--no-login[^\n]*--invitation FILE/)
-                    && taken.contains("keygen NAME --no-kit --force"))
+                    && taken.contains(/hint: tresor[^\n]* login anna --home DIR\n/)
+                    && taken.contains(/hint: tresor[^\n]* keygen NAME --home DIR\n/) && !taken.contains("--force"))
         }
 
         /// A new identity would lose them what they have.

@@ -52,6 +52,25 @@
             #expect(try await scene.rows(SQL("SELECT account FROM accounts WHERE record IS NOT NULL")).isEmpty)
         }
 
+        /// Who begins to set a password ends it: twenty times at once, and then once in five minutes.
+        @Test func twentyPasswordsAreSetAtOnce() async throws {
+            let scene = try await LoginScene()
+            let (anna, _) = try await scene.person("anna")
+            for revision: UInt64 in 2...20 {
+                _ = try await anna.ask(scene.setting(LoginScene.password, of: anna, revision: revision))
+            }
+            let message = try OPAQUERegistration(input: SecretBytes(randomCount: 8)).message
+            let refused = try await anna.reply(
+                RegisterRequest(chain: anna.identity.chain.bytes, invitation: [], blinded: message))
+            #expect(refused.status == 429 && refused.retryAfter == 301)
+            scene.bench.clock.now += 300
+            // Each process has a limit of its own for registrations.
+            let service = try await scene.bench.anotherService()
+            defer { service.shutDown() }
+            let later = anna.at(service)
+            _ = try await later.ask(scene.setting(LoginScene.password, of: later, revision: 21))
+        }
+
         /// The account of the operator was made with the service, and that of an import by it.
         @Test func anAccountWithoutAStatementTakesTheFirst() async throws {
             let scene = try await LoginScene(.closed)
