@@ -47,7 +47,23 @@ struct FindingReport {
         if isOfServices, finding.remark == .failed(.altered) {
             text += ": \(HintCompletion.command("register --replace"))"
         }
+        if let object = damaged(finding), !isOfServices {
+            let loss = HomeFault.loss(of: object).map { "; \($0)" } ?? ""
+            text += "\(loss): \(HomeFault.wayOut(at: path(of: object)))"
+            if object == .identity { text += ", then \(HintCompletion.command("recover"))" }
+        }
         try add(finding.level.rawValue, subject(finding.subject), text, error)
+    }
+
+    /// The object of the home that a finding is about, if it does not decode. Of the identity, what the store has may be
+    /// meant.
+    private func damaged(_ finding: Finding) -> HomeObject? {
+        guard finding.remark == .failed(.altered) else { return nil }
+        switch finding.subject {
+        case .file(let object): return object
+        case .identity: return (try? workplace.client.identityFileBlocking()) == nil ? .identity : nil
+        default: return nil
+        }
     }
 
     /// - Parameter error: the error with which a bad finding ends the command.
