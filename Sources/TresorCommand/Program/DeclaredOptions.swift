@@ -46,7 +46,7 @@ enum DeclaredOptions {
     }
 
     /// `--name`, `--name=value`, `-n`, `-n=value` and `-abc` name options; a value never begins with a dash.
-    private static func names(in word: String) -> [String] {
+    static func names(in word: String) -> [String] {
         guard word.hasPrefix("-"), word != "-" else { return [] }
         let name = word.prefix { $0 != "=" }
         return word.hasPrefix("--") ? [String(name)] : name.dropFirst().map { "-\($0)" }
@@ -55,6 +55,12 @@ enum DeclaredOptions {
     /// The options of a command that take one value, by their canonical names.
     static func singleOptions(of command: any SurfaceCommand.Type) -> Set<String> {
         Set(all(of: command).filter { $0.value }.keys)
+    }
+
+    /// The options of a command that take values, one or several, by their canonical names.
+    static func valuedOptions(of command: any SurfaceCommand.Type) -> Set<String> {
+        let own = (own[command.page.name] ?? "").split(separator: " ").filter { $0.contains("=") }
+        return GlobalOptions.valued.union(own.map { String($0.prefix { $0 != "=" }) })
     }
 
     /// The options of a command by their canonical names, and whether each takes one value.
