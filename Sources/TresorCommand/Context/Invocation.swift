@@ -73,8 +73,8 @@ struct Invocation: Sendable {
             areKeysTaken: { keys.note(areTaken: $0) },
             notice: { [output, places] notice in
                 notices.take(
-                    notice, from: place, hasLogin: ServiceLogin.mayBeLost(in: places), say: { output.say($0) },
-                    hint: { output.hint($0) })
+                    notice, from: place, hasLogin: ServiceLogin.mayBeLost(in: places),
+                    damage: ServiceLogin.damage(in: places), say: { output.say($0) }, hint: { output.hint($0) })
             })
     }
 

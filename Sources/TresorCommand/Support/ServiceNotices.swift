@@ -29,11 +29,12 @@ final class ServiceNotices: Sendable {
     /// - Parameters:
     ///   - place: the address of the service, fit to be shown.
     ///   - hasLogin: whether this home may know of a log-in by password there.
+    ///   - damage: the failure of a home that cannot tell which services it has met.
     ///   - say: shows the person a line.
     ///   - hint: shows the person a command.
     func take(
-        _ notice: ServiceNotice, from place: String, hasLogin: @autoclosure () -> Bool, say: (String) -> Void,
-        hint: (String) -> Void
+        _ notice: ServiceNotice, from place: String, hasLogin: @autoclosure () -> Bool,
+        damage: @autoclosure () -> CommandFailure?, say: (String) -> Void, hint: (String) -> Void
     ) {
         switch notice {
         case .clockOff(let own, let service):
@@ -44,6 +45,7 @@ final class ServiceNotices: Sendable {
                 "\(Self.clocks(own, service, place)): they are more than 15 minutes apart; "
                     + "set this clock, or tell the operator to set theirs")
         case .otherService:
+            if let damage = damage() { return note(.altered, damage.message, hints: damage.hints) }
             note(
                 .altered,
                 "the service at \(place) is not the one that this home has met there; "
