@@ -7,8 +7,10 @@ enum HintCompletion {
     /// Beyond this a hint repeats nothing.
     private static let limit = 400
 
-    static func remember(_ words: [String]) {
+    /// - Parameter valued: the names of the command's options that take a value, each of them.
+    static func remember(_ words: [String], valued: Set<String>) {
         Surroundings.current.words.given.withLock { $0 = words }
+        Surroundings.current.words.valued.withLock { $0 = valued }
     }
 
     /// Remembers the options that name the store in use, once it is known.
@@ -64,10 +66,9 @@ enum HintCompletion {
     static func replacing(_ word: String, with other: String, of options: [String] = []) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
         let meant = parts(of: words).filter { $0.text.utf8.elementsEqual(word.utf8) }
-        let names = Set(options.map(DeclaredOptions.canonical))
         let isOption = word.hasPrefix("-")
         let part =
-            meant.last { if case .value(let option) = $0.role { names.contains(option) } else { false } }
+            meant.last { if case .value(let option) = $0.role { options.contains(option) } else { false } }
             ?? meant.last { $0.role == (isOption ? .option : .operand) } ?? meant.last
         return part.map { replacing($0, with: other, in: words) } ?? other
     }
@@ -79,6 +80,16 @@ enum HintCompletion {
         return part.map { replacing($0, with: other, in: words) } ?? "tresor \(other)"
     }
 
+    /// The same command with its operands behind `--`, and among them a word that was taken for an option.
+    static func takingAsOperand(_ word: String) -> String {
+        let words = Surroundings.current.words.given.withLock { $0 }
+        let apart = parts(of: words.map { $0 == word ? "operand" : $0 })
+        let operands = Set(apart.filter { $0.role == .operand }.map(\.index))
+        let options = words.indices.filter { !operands.contains($0) && words[$0] != "--" }
+        let again = "tresor \(text(options.map { words[$0] })) -- \(text(operands.sorted().map { words[$0] }))"
+        return again.utf8.count <= limit ? again : "tresor … -- \(Shell.word(word))"
+    }
+
     private static func replacing(_ part: Part, with other: String, in words: [String]) -> String {
         var corrected = words
         corrected[part.index] = part.before + other + part.after
@@ -88,7 +99,7 @@ enum HintCompletion {
 
     private enum Role: Equatable {
         case command, option, operand
-        /// The value of an option, which has its canonical name.
+        /// The value of an option, by its name as it was given.
         case value(of: String)
     }
 
@@ -102,15 +113,15 @@ enum HintCompletion {
     }
 
     private static func parts(of words: [String]) -> [Part] {
-        let command = words.first.flatMap(RootCommand.command(named:))
-        let valued = command.map(DeclaredOptions.valuedOptions(of:)) ?? GlobalOptions.valued
+        let valued = Surroundings.current.words.valued.withLock { $0 }
         var parts: [Part] = []
         var (option, isOver) = (String?.none, false)
         for (index, word) in words.enumerated() {
-            let names = isOver || word == "--" ? [] : DeclaredOptions.names(in: word).map(DeclaredOptions.canonical)
-            if let name = names.last {
-                let (before, after) = (word.prefix { $0 != "=" }, word.drop { $0 != "=" })
-                parts.append(Part(index: index, role: .option, text: String(before), after: String(after)))
+            if !isOver, word.hasPrefix("-"), word != "-", word != "--" {
+                let (before, after) = (String(word.prefix { $0 != "=" }), String(word.drop { $0 != "=" }))
+                // The last letter of `-qt` takes the value.
+                let name = before.hasPrefix("--") ? before : "-\(before.suffix(1))"
+                parts.append(Part(index: index, role: .option, text: before, after: after))
                 option = after.isEmpty && valued.contains(name) ? name : nil
                 guard !after.isEmpty else { continue }
                 parts.append(
