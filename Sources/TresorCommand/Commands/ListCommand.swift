@@ -70,6 +70,12 @@ struct ListCommand: SurfaceCommand {
         if rows.isEmpty {
             workplace.output.say("there are no tresors here yet; \(HintCompletion.command("create NAME")) makes one")
         }
+        // Nothing of it is here: this may not be the store that was meant.
+        if let first = summaries.first, summaries.allSatisfy(\.isElsewhere),
+            let store = workplace.client.archive.otherStore(of: first.tresor)
+        {
+            workplace.output.hint(TresorResolver.hint(to: store))
+        }
         // A check tells of each what a row cannot.
         if let forked = rows.first(where: { !$0.isApart && $0.error == .forked }) {
             workplace.tresors.forkHints(of: forked.tresor).forEach(workplace.output.hint)
