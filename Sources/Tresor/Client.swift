@@ -169,7 +169,9 @@ public struct Client: Sendable {
     ///   when it does not decode.
     package func identityFileBlocking() throws(TresorError) -> IdentityFile {
         guard let bytes = try home.read(.identity) else { throw .notFound }
-        return try recalled.identity.value(of: bytes) { (bytes) throws(TresorError) in try IdentityFile(bytes) }
+        return try decoding(.identity) { () throws(TresorError) in
+            try recalled.identity.value(of: bytes) { (bytes) throws(TresorError) in try IdentityFile(bytes) }
+        }
     }
 
     /// Makes a new identity and keeps it in the home, unpublished (SPEC §7, §8). Takes about a second.

@@ -37,7 +37,7 @@ extension Client {
     }
 
     /// Decodes an object, and tells which one does not decode.
-    private func decoding<Value>(
+    func decoding<Value>(
         _ object: HomeObject, _ decode: () throws(TresorError) -> Value
     ) throws(TresorError) -> Value {
         do throws(TresorError) {

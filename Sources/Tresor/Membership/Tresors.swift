@@ -245,6 +245,9 @@ package struct Tresors: Sendable {
         try mark(state.tresor, .confirmed, true)
     }
 
+    /// Whether this home has noted that the person made a tresor: it stays theirs under newer keys.
+    package func isConfirmedBlocking(_ tresor: TresorID) -> Bool { client.marks()[tresor].contains(.confirmed) }
+
     package func mark(_ tresor: TresorID, _ flag: Marks.Flags, _ isSet: Bool) throws(TresorError) {
         try client.home.exclusively { () throws(TresorError) in
             // Marks that do not open, or that others can read or change, are not overwritten.

@@ -50,6 +50,7 @@ struct CheckCommand: InputsCommand {
             try addModes(to: &modes)
             try addMemory(to: &modes)
         }
+        if !repair, try await modes.addUnknownServices() { return try modes.finish() }
         let workplace: CommandContext
         do {
             workplace = try await CommandContext.open(options)

@@ -31,7 +31,7 @@ struct EncryptCommand: InputsCommand {
     @Flag(name: [.short, .customLong("armour")], help: "Make text instead of binary.")
     var a = false
 
-    @Flag(help: "Accept an empty pipe.")
+    @Flag(help: "Accept an INPUT without content.")
     var allowEmpty = false
 
     @OptionGroup var place: OutputOptions

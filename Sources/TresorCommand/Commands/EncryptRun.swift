@@ -3,6 +3,7 @@
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// Seals the INPUTs of `encrypt`: small ones together on all cores, a large one as it comes.
 struct EncryptRun {
@@ -67,8 +68,31 @@ struct EncryptRun {
             return nil
         }
         try input.refuseNothing(start, allowed: command.allowEmpty)
+        if start.isEmpty, !command.allowEmpty, let output { try await refuseEmptied(output, for: input) }
         if try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
         return Item(step: step, output: output, content: NamedContent(start, record: record, type: type))
+    }
+
+    /// Refuses to replace a file with content by a sealed one without: the INPUT was cut off, or is the placeholder of a
+    /// folder that is kept elsewhere.
+    private func refuseEmptied(_ output: OutputFile, for input: InputFile) async throws {
+        guard FileIdentity.isFile(path: output.path), await !hasNothing(output.path) else { return }
+        throw CommandFailure(
+            .usage, "\(input.shownName) is empty, and \(DisplayText.quoted(output.path)) would lose its content",
+            hints: ["tresor … --allow-empty"], file: input.path)
+    }
+
+    /// Whether a file is empty, or sealed of nothing.
+    private func hasNothing(_ path: String) async -> Bool {
+        guard let former = try? InputFile(path, standardInput: StandardInput()), let count = former.byteCount,
+            count <= FileOpener.smallByteCount
+        else { return false }
+        guard count > 0 else { return true }
+        let opener = FileOpener(workplace: workplace, acceptUnverified: false)
+        guard let file = try? opener.sealedFile(former),
+            let opened = try? await session.files.open(file, expecting: .anyTresor)
+        else { return false }
+        return opened.content.isEmpty
     }
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {

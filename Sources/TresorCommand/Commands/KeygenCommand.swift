@@ -114,7 +114,7 @@ struct KeygenCommand: SurfaceCommand {
         let handle = present.flatMap { try? IdentityFile($0) }?.chain.handle
         let isSame = handle != nil && handle == (try? Name(typed: name))
         // Without a given store, another home has a store of its own, where the handle is free.
-        let here = isSame ? "{\(name)} NAME " : ""
+        let here = isSame ? "{NAME} NAME " : ""
         let there = places.givenStore == nil ? "" : here
         let reason = isSame ? ", and another one in its store needs another NAME" : ""
         return .usage(

@@ -70,6 +70,16 @@ struct ListCommand: SurfaceCommand {
         if rows.isEmpty {
             workplace.output.say("there are no tresors here yet; \(HintCompletion.command("create NAME")) makes one")
         }
+        // Nothing of it is here: this may not be the store that was meant.
+        if let first = summaries.first, summaries.allSatisfy(\.isElsewhere),
+            let store = workplace.client.archive.otherStore(of: first.tresor)
+        {
+            workplace.output.hint(TresorResolver.hint(to: store))
+        }
+        // A check tells of each what a row cannot.
+        if let forked = rows.first(where: { !$0.isApart && $0.error == .forked }) {
+            workplace.tresors.forkHints(of: forked.tresor).forEach(workplace.output.hint)
+        }
         try finish(rows)
     }
 
@@ -125,6 +135,7 @@ struct ListCommand: SurfaceCommand {
         private static let widthOfNames = 32
 
         let name: String
+        let tresor: TresorID
         let isApart: Bool
         var owner = "-"
         /// How the owner was verified; `nil` for this person, and for one who was not.
@@ -138,6 +149,7 @@ struct ListCommand: SurfaceCommand {
 
         init(_ summary: TresorSummary, me: UserID, _ workplace: CommandContext) {
             name = workplace.tresors.title(of: summary)
+            tresor = summary.tresor
             isApart = summary.isApart
             object = ["type": "tresor", "tresor": .string(summary.tresor.description)]
             if let known = summary.name { object["name"] = .text(known.bytes) }

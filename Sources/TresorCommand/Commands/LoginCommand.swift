@@ -39,9 +39,10 @@ struct LoginCommand: SurfaceCommand {
         let former = try formerChain(workplace)
         if let former, former.handle != handle { throw notYours(former.handle) }
         let cost = try given ?? (former == nil ? nil : workplace.identityFile().passwordCost) ?? .standard
-        let isNew = former == nil && Self.knowsNobody(workplace)
+        let isNew = former == nil && workplace.knowsNobody
         let session = try await session(as: handle, cost, service, workplace)
         try workplace.invocation.noteNamedStore()
+        if former == nil { workplace.tellDamage() }
         try report(session, former, isNew: isNew, service, workplace)
     }
 
@@ -55,13 +56,6 @@ struct LoginCommand: SurfaceCommand {
     private func formerChain(_ workplace: CommandContext) throws -> CardChain? {
         guard try workplace.client.home.read(.identity) != nil else { return nil }
         return try workplace.identityFile().chain
-    }
-
-    /// Whether a home has no verified people and no pinned heads.
-    private static func knowsNobody(_ workplace: CommandContext) -> Bool {
-        let people = (try? workplace.client.people.pinnedBlocking()) ?? []
-        let tresors = (try? workplace.client.logs.knownBlocking()) ?? []
-        return people.isEmpty && tresors.isEmpty
     }
 
     private func notYours(_ owner: Name?) -> CommandFailure {

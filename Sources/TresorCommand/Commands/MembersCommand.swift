@@ -85,7 +85,9 @@ struct MembersCommand: SurfaceCommand {
         func names(_ users: [UserID]) -> String {
             users.map { workplace.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
         }
-        if !state.approvers.isEmpty { workplace.output.say("approved by \(names(state.approvers))") }
+        if !state.approvers.isEmpty {
+            workplace.output.say("people who are added wait until they are approved by \(names(state.approvers))")
+        }
         guard !state.waiting.isEmpty else { return }
         try workplace.output.line("waiting:")
         var table = Table("NAME", "ROLE", "SINCE", "ADDED BY")

@@ -48,7 +48,7 @@ struct PutCommand: InputsCommand {
     @Flag(help: "Keep the change in your home; tresor sync sends it.")
     var later = false
 
-    @Flag(help: "Accept an empty pipe.")
+    @Flag(help: "Accept an INPUT without content.")
     var allowEmpty = false
 
     @Argument(help: ArgumentHelp("Files; standard input if none or -.", valueName: "INPUT"), completion: .file())
@@ -75,6 +75,7 @@ struct PutCommand: InputsCommand {
         let title = reach.workplace.tresors.title(of: summary)
         let planned = delete ? inputs.map { RecordChange.delete($0) } : contents.map(\.planned)
         try await check(planned, expected, records, title)
+        if !allowEmpty { try await PutContent.refuseEmptied(contents, of: records, title) }
         let changes = delete ? planned : try await hold(contents, records, reach.workplace)
         // Without the store, nobody knows what the records have.
         let made = try await change(changes, expected, seen, records, title, isAsked: later || reach.absence == nil)

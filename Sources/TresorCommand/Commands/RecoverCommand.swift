@@ -131,9 +131,7 @@ struct RecoverCommand: SurfaceCommand {
         _ recoveryKit: borrowing RecoveryKit, from copy: IdentityFile? = nil, _ password: borrowing Password,
         _ cost: Argon2id.Cost, _ workplace: CommandContext
     ) async throws -> RecoveredSession {
-        let people = (try? workplace.client.people.pinnedBlocking()) ?? []
-        let tresors = (try? workplace.client.logs.knownBlocking()) ?? []
-        let isNew = people.isEmpty && tresors.isEmpty
+        let isNew = workplace.knowsNobody
         let recovered: RecoveredSession
         do {
             recovered = try await workplace.client.recovery.recover(
@@ -154,6 +152,7 @@ struct RecoverCommand: SurfaceCommand {
                 workplace.output.say(
                     "this home starts with no verified people and no pinned heads: compare safety numbers again")
             }
+            workplace.tellDamage()
             // Those of a store that is lost stay as they are.
             if copy == nil {
                 workplace.output.say(

@@ -19,7 +19,8 @@ struct RememberCommand: SurfaceCommand {
             usage: "tresor remember [--name TEXT] [--days N] [--accept-same-disk]",
             discussion: """
                 Splits a key into a device share, kept here, and a server share, kept in the store; neither opens \
-                anything alone. tresor device revoke deletes the server share.
+                anything alone. tresor device revoke deletes the server share. A store in the home is refused, since both are stolen \
+                together there; one on the same file system is named.
                 """,
             classes: [.identity, .write], examples: ["tresor remember --name \"ward 3\" --days 7"])
     }
@@ -30,7 +31,7 @@ struct RememberCommand: SurfaceCommand {
     @Option(help: ArgumentHelp("The number of days, 1 to 3650; 30 if omitted.", valueName: "N"))
     var days: UInt64 = 30
 
-    @Flag(help: "Continue although both shares are on one disk.")
+    @Flag(help: "Continue although the store is a file in the home.")
     var acceptSameDisk = false
 
     @OptionGroup var options: GlobalOptions

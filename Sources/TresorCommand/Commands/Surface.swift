@@ -36,7 +36,9 @@ enum Surface {
             return CommandFailure(
                 .unsupported, "\(DisplayText.quoted(word)) is a word of a later stage", hints: ["tresor help"])
         }
-        let hints = Suggestion.near(word, among: commandNames).map { "did you mean: tresor \($0)" }
+        let hints = Suggestion.near(word, among: commandNames).map {
+            "did you mean: \(HintCompletion.replacingCommand(with: $0))"
+        }
         return .usage("there is no command \(DisplayText.quoted(word))", hints: hints.isEmpty ? ["tresor help"] : hints)
     }
 }

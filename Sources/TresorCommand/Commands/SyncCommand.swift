@@ -281,12 +281,23 @@ struct SyncCommand: SurfaceCommand {
                 failure.hints + ["tresor sync -t \(workplace.tresors.word(of: summary)) --drop"], of: summary, workplace
             )
         }
+        if report.receivedCount > 0 { await tellVersions(of: records, summary, workplace) }
         if options.json {
             do throws(CommandFailure) {
                 try workplace.output.object(Self.object(report))
             } catch { throw .failed(.inputOutput) }
         }
         return next
+    }
+
+    /// Says which record somebody changed beside another change, when that has come.
+    private func tellVersions(of records: Records, _ summary: TresorSummary, _ workplace: CommandContext) async {
+        let several = ((try? await records.list())?.records ?? []).filter { $0.state == .versions }
+        guard let first = several.first else { return }
+        let rest = several.count == 1 ? " has" : " and \(several.count - 1) more have"
+        tell(
+            "\(DisplayText.quoted(first.name))\(rest) several versions",
+            ["tresor records -t \(workplace.tresors.word(of: summary)) --versions"], of: summary, workplace)
     }
 
     private func tell(

@@ -21,7 +21,8 @@ struct VerifyCommand: SurfaceCommand {
                 user ids. --replace gives up another person who was verified under the handle, \
                 or, of somebody who is verified, their earlier keys alone. \
                 --give-up takes back that you verified PERSON, for example a wrong one of two with one handle. \
-                --mine confirms that you made T, a tresor that still bears your old keys, and adds your new ones.
+                --mine confirms that you made T, a tresor that still bears your old keys, and adds your new ones. Before you \
+                make new keys in a home that was restored, it notes that for them.
                 """,
             classes: [.identity, .store, .write],
             examples: [
@@ -185,18 +186,28 @@ struct VerifyCommand: SurfaceCommand {
         guard state.founder == session.identity.user else {
             throw CommandFailure.usage("\(title) was made by \(workplace.tresors.handle(of: state.founder, in: state))")
         }
-        if summary.founderTrust != .me {
+        // The keys of now prove it until there are newer ones. From then on, the person's word does.
+        let isProved = summary.founderTrust == .me
+        let isNoted = session.tresors.isConfirmedBlocking(state.tresor)
+        let asks = !isProved || (!isNoted && workplace.invocation.hasTerminal)
+        if asks {
             try workplace.proveMarks(session)
-            try ask(state, title, workplace)
+            try ask(state, title, withOldKeys: !isProved, workplace)
             try session.tresors.confirmMineBlocking(state)
         }
-        workplace.output.say("\(title) is yours")
+        workplace.output.say(
+            asks || isNoted
+                ? "\(title) is yours"
+                : "\(title) is yours by the keys that you have now; for the time after newer ones, confirm at a terminal that you "
+                    + "made it: \(HintCompletion.command("verify --mine \(state.tresor.description.prefix(10))"))")
         if state.members[session.identity.user] != nil { try await workplace.addNewestCard(of: session, to: state) }
         guard options.json else { return }
         try workplace.output.object(["type": "tresor", "tresor": .string(state.tresor.description), "state": "ok"])
     }
 
-    private func ask(_ state: LogState, _ title: String, _ workplace: CommandContext) throws {
+    private func ask(
+        _ state: LogState, _ title: String, withOldKeys isOld: Bool, _ workplace: CommandContext
+    ) throws {
         let terminal = try workplace.invocation.person(or: .usage("this needs a person at a terminal"))
         let rows = state.members.keys.sorted().map { user in
             let admission = state.admission(of: user, at: state.head.sequence)
@@ -206,7 +217,8 @@ struct VerifyCommand: SurfaceCommand {
         }
         let newest = Timestamp(seconds: state.headTime).date
         try terminal.show("\(title)  \(state.tresor.description)\n\(rows.joined())  newest entry \(newest)\n")
-        guard try terminal.confirms("somebody with your old keys could have made this; did you make it?") else {
+        let keys = isOld ? "old keys" : "keys"
+        guard try terminal.confirms("somebody with your \(keys) could have made this; did you make it?") else {
             throw CommandFailure(.unverified, "\(title) is not confirmed; nothing was changed")
         }
     }

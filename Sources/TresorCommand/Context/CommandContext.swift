@@ -106,9 +106,7 @@ struct CommandContext: Sendable {
             person.note(PersonResolver.refusal(of: chain, for: client))
         }
         client.meetsDamaged = { [fault = Surroundings.current.homeFault] object, error in
-            let path = home.path(of: object)
-            let words = "\(DisplayText.quoted(path)): \(CommandFailure.words(for: error))"
-            fault.note(error, CommandFailure(of: error, words, hints: ["tresor check"], file: path))
+            fault.note(error, HomeFault.damaged(object, error, at: home.path(of: object)))
         }
         self.client = client
     }
@@ -156,12 +154,27 @@ struct CommandContext: Sendable {
 
     var now: UInt64 { client.clock() }
 
-    /// Finds people by what was typed.
+    /// Whether the home has no verified people and no pinned heads. One that cannot be read is no such home.
+    var knowsNobody: Bool {
+        (try? client.people.pinnedBlocking().isEmpty) == true && (try? client.logs.knownBlocking().isEmpty) == true
+    }
+
+    /// Says which of the two a home that goes on cannot read, and the way out.
+    func tellDamage() {
+        Surroundings.current.homeFault.forget()
+        _ = try? client.people.pinnedBlocking()
+        _ = try? client.logs.knownBlocking()
+        guard let damage = Surroundings.current.homeFault.failure(for: .altered) else { return }
+        output.say(damage.message)
+        damage.hints.forEach(output.hint)
+    }
+
     /// A person as they are shown beside the people whom this home knows.
     func name(of chain: CardChain) -> String {
         invocation.shownPeople.name(chain.handle, of: chain.user, for: client)
     }
 
+    /// Finds people by what was typed.
     var people: PersonResolver { PersonResolver(invocation: invocation, client: client) }
     /// Compares and pins their numbers.
     var verifier: PersonVerifier { PersonVerifier(invocation: invocation, client: client) }
@@ -192,10 +205,7 @@ struct CommandContext: Sendable {
             let cost = try? client.identityFileBlocking().passwordCost
             return cost.map { MemoryNeed.failure(for: $0, isNew: false) } ?? CommandFailure(error, file: path)
         // A kit restores the identity into a home that has none.
-        case .altered:
-            return CommandFailure(
-                error, file: path,
-                hints: ["mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))", "tresor recover"])
+        case .altered: return HomeFault.damaged(.identity, error, at: path)
         default: return CommandFailure(error, file: path)
         }
     }
@@ -226,7 +236,7 @@ struct CommandContext: Sendable {
                 of: error,
                 "\(DisplayText.quoted(path)), which records the tresors you made or hid, "
                     + "does not open and is not replaced",
-                hints: ["tresor check --deep", "mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))"], file: path)
+                hints: ["tresor check --deep", HomeFault.wayOut(at: path)], file: path)
         }
     }
 
@@ -273,7 +283,9 @@ struct CommandContext: Sendable {
         } catch {
             if error == .notFound { return nil }
             let notices = Surroundings.current.notices
-            guard let fault = DeviceFault(error, of: client), !notices.isOther else { throw error }
+            // A damaged file of the home says nothing about the device.
+            let isOfHome = Surroundings.current.homeFault.failure(for: error) != nil
+            guard let fault = DeviceFault(error, of: client), !notices.isOther, !isOfHome else { throw error }
             let isGiven = invocation.environment.hasPassword
             guard isGiven || invocation.hasTerminal else {
                 throw CommandFailure(

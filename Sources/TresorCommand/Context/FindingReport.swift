@@ -33,6 +33,23 @@ struct FindingReport {
         try add(doubt == nil ? "ok" : "warn", "store", "\(doubt ?? DisplayText.quoted(store)); \(home)", nil)
     }
 
+    /// Adds that the home cannot tell which services it has met. It would take each for another one, and what is there for
+    /// forged, so its files alone are checked.
+    ///
+    /// - Returns: whether that is so, and the store is a service.
+    mutating func addUnknownServices() async throws -> Bool {
+        let places = workplace.invocation.places
+        guard try places.service() != nil, let damage = ServiceLogin.damage(in: places) else { return false }
+        let way = damage.hints.map(HintCompletion.complete).joined(separator: ", or ")
+        try add(
+            "bad", DisplayText.quoted(damage.file ?? ""),
+            "\(CommandFailure.words(for: .altered)), and no service is asked until it is mended: \(way)", damage.error)
+        for finding in try await workplace.client.audit.check([]) {
+            if case .file(let object) = finding.subject, object != .knownServices { try add(finding) }
+        }
+        return true
+    }
+
     mutating func add(_ finding: Finding) throws {
         let error: CommandError? =
             switch finding.remark {
@@ -47,7 +64,23 @@ struct FindingReport {
         if isOfServices, finding.remark == .failed(.altered) {
             text += ": \(HintCompletion.command("register --replace"))"
         }
+        if let object = damaged(finding), !isOfServices {
+            let loss = HomeFault.loss(of: object).map { "; \($0)" } ?? ""
+            text += "\(loss): \(HomeFault.wayOut(at: path(of: object)))"
+            if object == .identity { text += ", then \(HintCompletion.command("recover"))" }
+        }
         try add(finding.level.rawValue, subject(finding.subject), text, error)
+    }
+
+    /// The object of the home that a finding is about, if it does not decode. Of the identity, what the store has may be
+    /// meant.
+    private func damaged(_ finding: Finding) -> HomeObject? {
+        guard finding.remark == .failed(.altered) else { return nil }
+        switch finding.subject {
+        case .file(let object): return object
+        case .identity: return (try? workplace.client.identityFileBlocking()) == nil ? .identity : nil
+        default: return nil
+        }
     }
 
     /// - Parameter error: the error with which a bad finding ends the command.

@@ -72,8 +72,10 @@ struct Invocation: Sendable {
                 obstacle.note(noted)
             }, transfer: { transfers.update($0) }, mayBeDone: { obstacle.note(mayBeDone: $0) },
             areKeysTaken: { keys.note(areTaken: $0) },
-            notice: { [output] notice in
-                notices.take(notice, from: place, say: { output.say($0) }, hint: { output.hint($0) })
+            notice: { [output, places] notice in
+                notices.take(
+                    notice, from: place, damage: ServiceLogin.damage(in: places), say: { output.say($0) },
+                    hint: { output.hint($0) })
             })
     }
 

@@ -62,7 +62,9 @@ extension CommandContext {
     /// The failure of a sync, with its reason as far as the log tells it.
     func failure(_ error: TresorError, of summary: TresorSummary, _ session: Session) async -> CommandFailure {
         guard error == .noAccess || error == .unverified, let state = summary.state else {
-            return CommandFailure(error)
+            var failure = CommandFailure(error)
+            if error == .forked { failure.hints = tresors.forkHints(of: summary.tresor) }
+            return failure
         }
         if let old = await oldKeys(in: state, session) { return old }
         if error == .unverified, state.founder == session.user {

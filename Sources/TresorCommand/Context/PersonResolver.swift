@@ -36,6 +36,9 @@ struct PersonResolver: Sendable {
     let invocation: Invocation
     let client: Client
 
+    /// The options whose values are people. Elsewhere they are operands.
+    private static let personOptions = ["--approver", "--from"]
+
     /// The one person that a handle or a user id of at least 6 characters means.
     ///
     /// - Throws: 10 for nobody, 16 for several unpinned ones or a changed one, 64 for several pinned ones.
@@ -65,7 +68,7 @@ struct PersonResolver: Sendable {
                 "\(DisplayText.name(text)) can mean several people: \(list.joined(separator: "; "))",
                 hints: ids.map { id in
                     isKnown || namesake == .losesHandle
-                        ? HintCompletion.replacing(text, with: id) : "tresor verify \(id)"
+                        ? HintCompletion.replacing(text, with: id, of: Self.personOptions) : "tresor verify \(id)"
                 })
         }
         try await reportImpostors(of: first)
@@ -127,7 +130,7 @@ struct PersonResolver: Sendable {
 
     private func nobody(_ text: String, takesCard: Bool) async -> CommandFailure {
         let hints = await handles(near: text).map {
-            "did you mean: \(HintCompletion.replacing(text, with: $0))"
+            "did you mean: \(HintCompletion.replacing(text, with: $0, of: Self.personOptions))"
         }
         let store = (try? invocation.places.store()).map { "the store at \(DisplayText.quoted($0))" } ?? "this store"
         return CommandFailure(
@@ -263,6 +266,6 @@ struct PersonResolver: Sendable {
         }
         return CommandFailure(
             meant == nil ? .notFound : .unverified, message,
-            hints: ["did you mean: \(HintCompletion.replacing(text, with: id))"])
+            hints: ["did you mean: \(HintCompletion.replacing(text, with: id, of: Self.personOptions))"])
     }
 }

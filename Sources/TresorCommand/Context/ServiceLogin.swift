@@ -65,15 +65,33 @@ struct ServiceLogin: Sendable {
 
     /// Names what the home knows of services and log-ins, if it does not read: the service is not to blame.
     private static func checkHome(in places: Paths) throws(CommandFailure) {
-        let home = DirectoryHome(data: places.data, state: places.state)
         for object in [HomeObject.knownServices, .knownLogins] {
-            do throws(TresorError) {
-                guard let bytes = try home.read(object) else { continue }
-                if object == .knownServices { _ = try KnownServices(bytes) } else { _ = try KnownLogins(bytes) }
-            } catch {
-                throw CommandFailure(
-                    error, file: home.path(of: object), hints: error == .altered ? [wayOut(of: home)] : [])
-            }
+            if let damage = damage(of: object, in: places) { throw damage }
+        }
+    }
+
+    /// The failure of a home that cannot tell which services it has met; `nil` for one that can.
+    static func damage(in places: Paths) -> CommandFailure? {
+        let home = DirectoryHome(data: places.data, state: places.state)
+        guard var failure = damage(of: .knownServices, in: places), failure.error == CommandError(.altered) else {
+            return nil
+        }
+        // Nobody needs a log-in to mend it.
+        if (try? home.read(.identity)) != nil, (try? servers(in: home).isEmpty) == true {
+            failure.hints = ["tresor register --no-login --replace"]
+        }
+        return failure
+    }
+
+    private static func damage(of object: HomeObject, in places: Paths) -> CommandFailure? {
+        let home = DirectoryHome(data: places.data, state: places.state)
+        do throws(TresorError) {
+            guard let bytes = try home.read(object) else { return nil }
+            if object == .knownServices { _ = try KnownServices(bytes) } else { _ = try KnownLogins(bytes) }
+            return nil
+        } catch {
+            return CommandFailure(
+                error, file: home.path(of: object), hints: error == .altered ? [wayOut(of: home)] : [])
         }
     }
 

@@ -238,7 +238,8 @@ struct TresorResolver: Sendable {
         client.archive.otherStores(of: tresor).prefix(1).map { Self.hint(to: $0) } + ["tresor check"]
     }
 
-    private static func hint(to store: StoreName) -> String {
+    /// The same command with a store in which this home has seen a tresor.
+    static func hint(to store: StoreName) -> String {
         "tresor … {--store} --store \(Shell.path(String(decoding: store.bytes, as: UTF8.self)))"
     }
 

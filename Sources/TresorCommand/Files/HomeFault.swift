@@ -29,6 +29,36 @@ enum HomeFault {
             of: error, "\(DisplayText.quoted(path)): \(CommandFailure.words(for: error))", file: path)
     }
 
+    /// Names an object of the home that does not decode, what the home lacks without it, and the command that sets it
+    /// aside.
+    static func damaged(_ object: HomeObject, _ error: TresorError, at path: String) -> CommandFailure {
+        let words = "\(DisplayText.quoted(path)): \(CommandFailure.words(for: error))"
+        // A newer release reads what is not supported here.
+        guard error == .altered else { return CommandFailure(of: error, words, file: path) }
+        return CommandFailure(
+            of: error, loss(of: object).map { "\(words); \($0)" } ?? words,
+            hints: [wayOut(at: path), object == .identity ? "tresor recover" : "tresor check"], file: path)
+    }
+
+    /// The command that sets an object aside.
+    static func wayOut(at path: String) -> String { "mv \(Shell.path(path)) \(Shell.path(path + ".damaged"))" }
+
+    /// The words for what a home lacks without an object (SPEC §8.5); `nil` for one that other hints bring back.
+    static func loss(of object: HomeObject) -> String? {
+        switch object {
+        case .pins: "it says whom you have verified: without it, compare safety numbers again"
+        case .heads:
+            "it remembers the newest state of each tresor: without it, an older one that the store shows next is not "
+                + "noticed"
+        case .marks: "it says which tresors you made or hid: without it, confirm yours again, and hidden ones are shown"
+        case .cleanupJournal: "it says what an interrupted change left in the store: without it, that stays there"
+        case .notedStores: "it says which store has which tresor; the next command that reads the store makes it again"
+        case .wraps:
+            "it keeps your keys of tresors, for a store that loses them; the next command that opens one keeps it again"
+        default: nil
+        }
+    }
+
     /// Names the fault of one place, and the command that mends it; `nil` for none.
     static func failure(at place: DirectoryHome.Place) -> CommandFailure? {
         let (path, error) = (place.path, CommandError.failed(.permissions))

@@ -66,6 +66,7 @@ enum TransportDamage: String {
     case short = "its end is missing"
     case several = "more than one block is in it"
     case lines = "its lines were changed"
+    case dashes = "its hyphens have become dashes"
 
     /// - Returns: `nil` for well-formed armour, and for what never was armour.
     init?(of text: [UInt8]) {
@@ -79,8 +80,14 @@ enum TransportDamage: String {
         }
         guard !text.starts(with: "tresor".utf8) else { return nil }
         guard let begin = PastedArmour.begin(in: text) else {
-            guard Self.contains("-----BEGIN TRESOR ", text) else { return nil }
-            self = .quoted
+            if Self.contains("-----BEGIN TRESOR ", text) {
+                self = .quoted
+                return
+            }
+            // A phone makes one dash of two hyphens.
+            let hasDashes = ["\u{2013}", "\u{2014}"].contains { Self.contains($0, text) }
+            guard hasDashes, Self.contains("BEGIN TRESOR ", text) else { return nil }
+            self = .dashes
             return
         }
         let block = PastedArmour.block(of: text) ?? []

@@ -7,8 +7,10 @@ enum HintCompletion {
     /// Beyond this a hint repeats nothing.
     private static let limit = 400
 
-    static func remember(_ words: [String]) {
+    /// - Parameter valued: the names of the command's options that take a value, each of them.
+    static func remember(_ words: [String], valued: Set<String>) {
         Surroundings.current.words.given.withLock { $0 = words }
+        Surroundings.current.words.valued.withLock { $0 = valued }
     }
 
     /// Remembers the options that name the store in use, once it is known.
@@ -17,14 +19,14 @@ enum HintCompletion {
     }
 
     /// Completes a hint: `tresor … OPTION` becomes this run's command with the option and the given places.
-    /// `tresor … {-o} OPTION` omits an option that the new one excludes, with its value, or another word; there may be
-    /// several. Any other command gets the given places, and in another home the store in use.
+    /// `tresor … {-o} OPTION` omits an option that the new one excludes, with its value; there may be several. `{NAME}` omits
+    /// the operands. Any other command gets the given places, and in another home the store in use.
     static func complete(_ hint: String) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
         // Help needs no place, and the places may be what was wrong.
         guard let rest = hint.removingPrefix("tresor "), !words.isEmpty, !rest.hasPrefix("help ") else { return hint }
         var options = words.prefix { $0 != "--" }
-        let operands = words[options.endIndex...]
+        var operands = words[options.endIndex...]
         guard var added = rest.removingPrefix("… ") else {
             var places = places(in: Array(options))[...]
             if rest.contains("--home ") {
@@ -35,7 +37,14 @@ enum HintCompletion {
             return places.isEmpty || hint.contains(text(places)) ? hint : "tresor \(text(places)) \(rest)"
         }
         while added.hasPrefix("{"), let end = added.firstIndex(of: "}") {
-            options = without(String(added[added.index(after: added.startIndex)..<end]), in: options)
+            let name = String(added[added.index(after: added.startIndex)..<end])
+            if name.hasPrefix("-") {
+                options = without(name, in: options)
+            } else {
+                let places = Set(parts(of: Array(options)).filter { $0.role == .operand }.map(\.index))
+                options = options.enumerated().filter { !places.contains($0.offset) }.map(\.element)[...]
+                operands = []
+            }
             added = String(added[added.index(after: end)...].drop { $0 == " " })
         }
         // An option that is given already gives way to the one that is added.
@@ -52,16 +61,81 @@ enum HintCompletion {
     /// --new-kit`.
     static func command(_ words: String) -> String { complete("tresor \(words)") }
 
-    /// The same command with another word in the place of one: where it is the value of one of `options`, of that.
+    /// The same command with another word in the place of one: where that is the value of one of `options`, else an operand
+    /// or an option, else any value. Equal words can be different things.
     static func replacing(_ word: String, with other: String, of options: [String] = []) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
-        let places = words.indices.filter { Array(words[$0].utf8) == Array(word.utf8) }
-        let values = places.filter { $0 > 0 && options.contains(words[$0 - 1]) }
-        guard let index = values.last ?? places.last else { return other }
+        let meant = parts(of: words).filter { $0.text.utf8.elementsEqual(word.utf8) }
+        let isOption = word.hasPrefix("-")
+        let part =
+            meant.last { if case .value(let option) = $0.role { options.contains(option) } else { false } }
+            ?? meant.last { $0.role == (isOption ? .option : .operand) } ?? meant.last
+        return part.map { replacing($0, with: other, in: words) } ?? other
+    }
+
+    /// The same words behind another command.
+    static func replacingCommand(with other: String) -> String {
+        let words = Surroundings.current.words.given.withLock { $0 }
+        let part = parts(of: words).first { $0.role == .command }
+        return part.map { replacing($0, with: other, in: words) } ?? "tresor \(other)"
+    }
+
+    /// The same command with its operands behind `--`, and among them a word that was taken for an option.
+    static func takingAsOperand(_ word: String) -> String {
+        let words = Surroundings.current.words.given.withLock { $0 }
+        let apart = parts(of: words.map { $0 == word ? "operand" : $0 })
+        let operands = Set(apart.filter { $0.role == .operand }.map(\.index))
+        let options = words.indices.filter { !operands.contains($0) && words[$0] != "--" }
+        let again = "tresor \(text(options.map { words[$0] })) -- \(text(operands.sorted().map { words[$0] }))"
+        return again.utf8.count <= limit ? again : "tresor … -- \(Shell.word(word))"
+    }
+
+    private static func replacing(_ part: Part, with other: String, in words: [String]) -> String {
         var corrected = words
-        corrected[index] = other
+        corrected[part.index] = part.before + other + part.after
         let again = "tresor \(text(corrected))"
-        return again.utf8.count <= limit ? again : other
+        return again.utf8.count <= limit ? again : part.role == .command ? "tresor \(other)" : other
+    }
+
+    private enum Role: Equatable {
+        case command, option, operand
+        /// The value of an option, by its name as it was given.
+        case value(of: String)
+    }
+
+    /// A word, or the name or the value in `--name=value`.
+    private struct Part {
+        let index: Int
+        let role: Role
+        let text: String
+        var before = ""
+        var after = ""
+    }
+
+    private static func parts(of words: [String]) -> [Part] {
+        let valued = Surroundings.current.words.valued.withLock { $0 }
+        var parts: [Part] = []
+        var (option, isOver) = (String?.none, false)
+        for (index, word) in words.enumerated() {
+            if !isOver, word.hasPrefix("-"), word != "-", word != "--" {
+                let (before, after) = (String(word.prefix { $0 != "=" }), String(word.drop { $0 != "=" }))
+                // The last letter of `-qt` takes the value.
+                let name = before.hasPrefix("--") ? before : "-\(before.suffix(1))"
+                parts.append(Part(index: index, role: .option, text: before, after: after))
+                option = after.isEmpty && valued.contains(name) ? name : nil
+                guard !after.isEmpty else { continue }
+                parts.append(
+                    Part(index: index, role: .value(of: name), text: String(after.dropFirst()), before: "\(before)="))
+            } else if let name = option {
+                parts.append(Part(index: index, role: .value(of: name), text: word))
+                option = nil
+            } else if word == "--", !isOver {
+                isOver = true
+            } else {
+                parts.append(Part(index: index, role: index == 0 ? .command : .operand, text: word))
+            }
+        }
+        return parts
     }
 
     /// Whether this run was given an option.

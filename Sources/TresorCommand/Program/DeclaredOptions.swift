@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorStore
 
 /// The declared options of a command, for messages better than the parser's.
 enum DeclaredOptions {
@@ -21,9 +22,20 @@ enum DeclaredOptions {
             usage: command.page.usage)
     }
 
-    /// The failure for a long option that a command does not have; `nil` if it has them all.
+    /// The failure for a long option that a command does not have, and for the name of a file that stands where options do;
+    /// `nil` if there is neither.
     static func unknown(in words: ArraySlice<String>, of command: any SurfaceCommand.Type) -> CommandFailure? {
-        let known = all(of: command).keys.filter { $0.hasPrefix("--") }
+        let all = all(of: command).keys
+        let file = words.first { word in
+            word.hasPrefix("-") && word != "-" && !all.contains(canonical(String(word.prefix { $0 != "=" })))
+                && FileIdentity(path: word) != nil
+        }
+        if let file {
+            return CommandFailure(
+                .usage, "\(DisplayText.quoted(file)) is taken for an option, because it begins with a hyphen",
+                hints: [HintCompletion.takingAsOperand(file)], usage: command.page.usage)
+        }
+        let known = all.filter { $0.hasPrefix("--") }
         let typed = words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
         guard let name = typed.first(where: { !known.contains($0) }) else { return nil }
         // Suggestions never begin with a dash.
@@ -55,6 +67,13 @@ enum DeclaredOptions {
     /// The options of a command that take one value, by their canonical names.
     static func singleOptions(of command: any SurfaceCommand.Type) -> Set<String> {
         Set(all(of: command).filter { $0.value }.keys)
+    }
+
+    /// The options of a command that take values, one or several, by all their names.
+    static func valuedOptions(of command: any SurfaceCommand.Type) -> Set<String> {
+        let own = (own[command.page.name] ?? "").split(separator: " ").filter { $0.contains("=") }
+        let names = GlobalOptions.valued.union(own.map { String($0.prefix { $0 != "=" }) })
+        return names.union(longNames.filter { names.contains($0.value) }.keys)
     }
 
     /// The options of a command by their canonical names, and whether each takes one value.

@@ -22,7 +22,9 @@ enum Program {
             json = arguments.wantsJSON
             Interrupts.reportsJSON(json)
             try KitGuard().check(words)
-            HintCompletion.remember(arguments.words)
+            let command = arguments.command.flatMap(RootCommand.command(named:))
+            HintCompletion.remember(
+                arguments.words, valued: command.map(DeclaredOptions.valuedOptions(of:)) ?? GlobalOptions.valued)
             try Environment.refusePassword()
             try await run(arguments)
             Surroundings.current.keys.tell()

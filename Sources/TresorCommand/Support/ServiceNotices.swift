@@ -28,9 +28,13 @@ final class ServiceNotices: Sendable {
     ///
     /// - Parameters:
     ///   - place: the address of the service, fit to be shown.
+    ///   - damage: the failure of a home that cannot tell which services it has met.
     ///   - say: shows the person a line.
     ///   - hint: shows the person a command.
-    func take(_ notice: ServiceNotice, from place: String, say: (String) -> Void, hint: (String) -> Void) {
+    func take(
+        _ notice: ServiceNotice, from place: String, damage: @autoclosure () -> CommandFailure?, say: (String) -> Void,
+        hint: (String) -> Void
+    ) {
         switch notice {
         case .clockOff(let own, let service):
             say("\(Self.clocks(own, service, place)); requests are dated by the service: set this clock")
@@ -41,6 +45,7 @@ final class ServiceNotices: Sendable {
                     + "set this clock, or tell the operator to set theirs")
         // Somebody in between gets no record of a password. A log-in at the former service is not lost at another one.
         case .otherService:
+            if let damage = damage() { return note(.altered, damage.message, hints: damage.hints) }
             note(
                 .altered,
                 "the service at \(place) is not the one that this home has met there; "

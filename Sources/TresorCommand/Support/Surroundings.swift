@@ -50,6 +50,8 @@ struct Surroundings: Sendable {
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])
+        /// The names of the options among them that take a value.
+        let valued = Mutex<Set<String>>([])
         /// The options that name the store in use to a command in another home.
         let store = Mutex<@Sendable () -> [String]>({ [] })
     }

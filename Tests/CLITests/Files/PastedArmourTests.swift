@@ -38,7 +38,8 @@ struct PastedArmourTests {
 
     private static let damaged: [(TransportDamage, String)] = [
         (.quoted, lines { "> \($0)" }), (.quoted, "Anna wrote:\n" + lines { "> \($0)" }),
-        (.quoted, lines { "  \($0)" }),
+        (.quoted, lines { "  \($0)" }), (.dashes, armour.replacing("-----", with: "\u{2014}")),
+        (.dashes, "Bob,\n\(armour.replacing("--", with: "\u{2013}"))Anna\n"),
         (.blanks, lines { "\($0) " }), (.blanks, lines { "\($0)\u{a0}" }), (.short, String(armour.prefix(150))),
         (.several, "\(armour)\n\(armour)"), (.broken, armour.replacing(armour.split(separator: "\n")[1], with: "")),
         (
@@ -69,7 +70,9 @@ struct PastedArmourTests {
         }
     }
 
-    @Test("What never was armour is not called damaged", arguments: ["", "{}", "tresorF1", "\0\0\0", "Dear Bob,\n"])
+    @Test(
+        "What never was armour is not called damaged",
+        arguments: ["", "{}", "tresorF1", "\0\0\0", "Dear Bob,\n", "Dear Bob \u{2014}\n"])
     func other(_ text: String) {
         #expect(TransportDamage(of: Array(text.utf8)) == nil)
         #expect(PastedArmour.block(of: Array(text.utf8)) == nil)
