@@ -281,10 +281,20 @@ struct HomeErasure {
         output.explain("nothing shows that your identity opens elsewhere: \(doubt)")
         output.explain("if no kit, no log-in and no other home of yours opens it, it is lost for ever")
         guard session == nil else { return }
+        let cleanup = workplace.client.cleanup
+        if (try? home.read(.deviceShare)) != nil || (try? cleanup.endingDevicesBlocking().isEmpty) != true {
+            output.explain(
+                "the store is not asked, and keeps its share of the trust in this device, which opens nothing without what is "
+                    + "erased here; on another machine, tresor rotate --identity ends that")
+        }
+        if (try? workplace.invocation.places.service()) != nil {
+            output.explain(
+                "the store is not asked, and keeps your sessions; on another machine, tresor logout ends them")
+        }
+        guard (try? cleanup.isOwedBlocking()) != false else { return }
         output.explain(
-            "the store is not asked, and keeps its share of the trust in this device, which opens nothing without what is erased "
-                + "here, and your sessions; on another machine, tresor logout ends the sessions, and tresor rotate --identity "
-                + "both")
+            "a former kit or a device that you ended may still open your identity: run tresor rotate --identity on another "
+                + "machine")
     }
 
     /// Erases the home, and then the note of its store. Nobody changes the key slots while that is done.
