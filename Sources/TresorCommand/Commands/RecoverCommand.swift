@@ -188,7 +188,7 @@ struct RecoverCommand: SurfaceCommand {
                 .wrongPassword,
                 "the kit does not open the identity of this home: it is an older kit, or that of somebody else, or a newer one, "
                     + "which opens your newest keys in an empty home",
-                hints: ["tresor … {--home} --home DIR"])
+                hints: ["tresor … {--home} --home DIR {store}"])
         }
         return CommandFailure(
             .wrongPassword,
