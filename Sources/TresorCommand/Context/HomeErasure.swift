@@ -284,12 +284,12 @@ struct HomeErasure {
         let cleanup = workplace.client.cleanup
         if (try? home.read(.deviceShare)) != nil || (try? cleanup.endingDevicesBlocking().isEmpty) != true {
             output.explain(
-                "the store is not asked, and keeps its share of the trust in this device, which opens nothing without what is "
+                "the store is not asked, and may keep its share of the trust in this device, which opens nothing without what is "
                     + "erased here; on another machine, tresor rotate --identity ends that")
         }
         if (try? workplace.invocation.places.service()) != nil {
             output.explain(
-                "the store is not asked, and keeps your sessions; on another machine, tresor logout ends them")
+                "the store is not asked, and may keep your sessions; on another machine, tresor logout ends them")
         }
         guard (try? cleanup.isOwedBlocking()) != false else { return }
         output.explain(
