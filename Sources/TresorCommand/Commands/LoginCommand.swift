@@ -62,7 +62,7 @@ struct LoginCommand: SurfaceCommand {
         .usage(
             "this home has the identity of "
                 + (owner.map { DisplayText.name($0.bytes) } ?? "another person of this name"),
-            hints: ["tresor … {--home} --home DIR"])
+            hints: ["tresor … {--home} --home DIR {store}"])
     }
 
     /// Logs in, asking again after a wrong password, and writes the home.

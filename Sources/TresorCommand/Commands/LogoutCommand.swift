@@ -71,8 +71,11 @@ struct LogoutCommand: SurfaceCommand {
             local.output.say("the store may keep what belonged to this device: \(CommandFailure(error).message)")
         }
         guard let failure else { return hasEnded }
+        let isShort = failure.error.isOfTheStore || failure.error == .busy
         throw CommandFailure(
-            failure.error, "your sessions did not end, run this again later: \(failure.message)",
+            failure.error,
+            "your sessions did not end\(erasure == nil ? "" : " and nothing was erased")"
+                + "\(isShort ? ", run this again later" : ""): \(failure.message)",
             hints: failure.hints, file: failure.file)
     }
 

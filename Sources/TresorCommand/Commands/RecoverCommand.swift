@@ -19,11 +19,13 @@ struct RecoverCommand: SurfaceCommand {
             discussion: """
                 In an empty home, for example of a second machine, the identity comes from the store, which has a copy \
                 that only the kit opens: name it, or a copy of its file, with --store. That ends the trust in all \
-                your machines, of which one may be lost. --from takes that copy from a file \
+                your machines in that store, of which one may be lost; beside a copy of its file, the trust at the store \
+                itself stays. --from takes that copy from a file \
                 of export --recovery instead, and a store that is missing is made. That home starts with no \
                 verified people and no pinned heads. A log-in by password at a service gets the new password. --from-device \
                 takes the identity from a machine that has it, with verified people and pinned heads: run tresor device \
-                add there, and type the code that it shows. --new-kit makes new words; the old ones become invalid.
+                add there, and type the code that it shows. --new-kit makes new words; the old ones that this \
+                home knows become invalid.
                 """,
             classes: [.identity, .store, .write], further: [.waiting],
             examples: [
@@ -156,8 +158,8 @@ struct RecoverCommand: SurfaceCommand {
             // Those of a store that is lost stay as they are.
             if copy == nil {
                 workplace.output.say(
-                    "this ended the trust in all your machines: each asks for its password, until tresor remember runs there "
-                        + "again")
+                    "this ended the trust in all your machines in this store: each asks for its password, until tresor remember "
+                        + "runs there again")
             }
         }
         await ServiceLogin.renew(recovered.session, password, isRecovery: true, in: workplace)
@@ -188,7 +190,7 @@ struct RecoverCommand: SurfaceCommand {
                 .wrongPassword,
                 "the kit does not open the identity of this home: it is an older kit, or that of somebody else, or a newer one, "
                     + "which opens your newest keys in an empty home",
-                hints: ["tresor … {--home} --home DIR"])
+                hints: ["tresor … {--home} --home DIR {store}"])
         }
         return CommandFailure(
             .wrongPassword,

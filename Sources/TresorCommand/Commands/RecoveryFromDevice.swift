@@ -111,7 +111,8 @@ struct RecoveryFromDevice {
 
     private var notEmpty: CommandFailure {
         .usage(
-            "this home has an identity: --from-device is for an empty home", hints: ["tresor … {--home} --home DIR"])
+            "this home has an identity: --from-device is for an empty home",
+            hints: ["tresor … {--home} --home DIR {store}"])
     }
 
     private func failure(of error: TresorError) -> CommandFailure {

@@ -276,7 +276,9 @@ struct RegisterCommand: SurfaceCommand {
         workplace.output.say("you are registered at \(service.place)")
         if noLogin, hasLogin { workplace.output.say("the log-in by password that you set before stays") }
         guard try workplace.identityFile().kitLocator == nil else { return }
-        workplace.output.say("this home knows of no kit; a new one ends a kit that you made on another machine")
+        workplace.output.say(
+            "this home knows of no kit; a kit that you made on another machine stays valid: "
+                + "\(HintCompletion.command("rotate --identity")) ends it")
         workplace.output.hint("tresor recover --new-kit")
     }
 }

@@ -221,7 +221,8 @@ struct CommandContext: Sendable {
         return CommandFailure(
             .notFound,
             "\(missing): login brings the one that you registered with a password, recover restores one by its kit, and keygen "
-                + "makes your first one", hints: ["tresor login NAME", "tresor recover", "tresor keygen NAME"])
+                + "makes your first one",
+            hints: ["tresor login NAME", "tresor recover", "tresor … {--home} --home DIR"])
     }
 
     /// Makes sure, before anything is done, that marks can be set. Marks that do not open are not replaced.

@@ -42,39 +42,47 @@ struct HomeErasure {
         let home = DirectoryHome(data: places.data, state: places.state)
         try refuseFolders(in: home)
         guard try local.client.home.read(.identity) != nil else { return try rest(of: home, isForced, local) }
-        let isLoginAlone: Bool
+        // A damaged identity is no doubt about the store.
+        _ = try local.identityFile()
         let workplace: CommandContext
+        var opened: (session: Session, kit: String?)?
         do {
-            isLoginAlone = try await Self.isLoginAlone(options, local)
+            let isLoginAlone = try await Self.isLoginAlone(options, local)
             workplace = try await CommandContext.open(options, identifying: !isLoginAlone)
+            if !isLoginAlone {
+                let session = try await workplace.unlock(to: "erase this home")
+                opened = (session, try await kit(session, workplace))
+            }
         } catch {
             let failure = CommandFailure(error)
-            guard failure.error.isOfTheStore || failure.error == .notFound || failure.error == .busy else {
-                throw failure
-            }
+            guard try isAboutStore(failure, places) else { throw failure }
             let reason = try Self.reason(failure, isForced)
             // The password is needed: nobody else forgoes an identity.
             let session = try await local.unlock(to: "erase this home", acceptingDevice: false)
             return try await judge(session, local, home, isForced).alone(reason)
         }
-        if !isLoginAlone {
-            let session = try await workplace.unlock(to: "erase this home")
-            var erasure = try await judge(session, workplace, home, isForced)
-            erasure.elsewhere = try await kit(session, workplace)
+        if let opened {
+            var erasure = try await judge(opened.session, workplace, home, isForced)
+            erasure.elsewhere = opened.kit
             if erasure.elsewhere != nil { return erasure }
             guard workplace.service != nil else {
-                try await workplace.refuseOldKeys(session)
+                try await workplace.refuseOldKeys(opened.session)
                 throw nowhere(isService: false)
             }
         }
         let unlocked = try await UnlockedIdentity.open(workplace, to: "erase this home")
         var erasure = try await judge(unlocked.session, workplace, home, isForced)
+        var isKnown = false
         do {
-            erasure.elsewhere = try await login(unlocked.session, unlocked.password, workplace)
+            if let login = try ServiceLogin(unlocked.session, workplace) {
+                isKnown = try await hasLogin(login, unlocked.session)
+                if isKnown { erasure.elsewhere = try await words(for: login, unlocked.session, unlocked.password) }
+            }
         } catch {
             let failure = CommandFailure(error)
             let reason = try Self.reason(failure, isForced)
-            if failure.error.isOfTheStore { return erasure.alone(reason) }
+            // A service that does not take the keys of this home, or is another one, deletes nothing for it.
+            guard isKnown, !failure.error.isOfTheStore else { return erasure.alone(reason) }
             erasure.doubt = reason
         }
         guard erasure.elsewhere != nil || erasure.doubt != nil else { throw nowhere(isService: true) }
@@ -94,18 +102,27 @@ struct HomeErasure {
         }
     }
 
-    /// Goes on, if it is forced, where nothing shows the identity elsewhere.
+    /// Whether a failure is one to show what the store has of this home. That of a lock or of a file beside it is none.
+    private static func isAboutStore(_ failure: CommandFailure, _ places: Paths) throws -> Bool {
+        if failure.error == .notFound { return try failure.file == places.store() }
+        if failure.error == .busy { return try places.service() != nil }
+        return failure.error.isOfTheStore || failure.error == .altered || failure.error == .unsupported
+    }
+
+    /// Goes on, if it is forced, where nothing shows the identity elsewhere. The hint has no `--yes`: what is lost is told,
+    /// and asked about.
     ///
     /// - Returns: the reason, in words.
     private static func reason(_ failure: CommandFailure, _ isForced: Bool) throws(CommandFailure) -> String {
         guard failure.error != .interrupted else { throw failure }
         guard !isForced else { return failure.message }
-        var failure = failure
-        failure.hints.append("tresor … --force")
-        throw failure
+        throw CommandFailure(
+            failure.error,
+            "\(failure.message); with --force this home is erased although nothing shows your identity elsewhere, and unsent "
+                + "changes with it", hints: failure.hints + ["tresor logout --erase --force"], file: failure.file)
     }
 
-    /// The same erasure where the store cannot be asked.
+    /// The same erasure where the store cannot be asked, or deletes nothing for this home.
     private func alone(_ reason: String) -> HomeErasure {
         HomeErasure(
             workplace: workplace, session: nil, service: nil, home: home, identity: identity, outboxes: outboxes,
@@ -187,13 +204,12 @@ struct HomeErasure {
             + DisplayText.quoted(try workplace.invocation.places.store())
     }
 
-    /// The log-in that opens the identity without this home, in words; `nil` if the service has none.
+    /// The log-in that opens the identity without this home, in words.
     ///
     /// - Throws: 64 unless this password opens it now.
-    private static func login(
-        _ session: Session, _ password: borrowing Password, _ workplace: CommandContext
-    ) async throws -> String? {
-        guard let login = try ServiceLogin(session, workplace), try await hasLogin(login, session) else { return nil }
+    private static func words(
+        for login: ServiceLogin, _ session: Session, _ password: borrowing Password
+    ) async throws -> String {
         let handle = session.handle
         do throws(TresorError) {
             let opened = try await login.login.open(handle, password: password)
@@ -265,10 +281,20 @@ struct HomeErasure {
         output.explain("nothing shows that your identity opens elsewhere: \(doubt)")
         output.explain("if no kit, no log-in and no other home of yours opens it, it is lost for ever")
         guard session == nil else { return }
+        let cleanup = workplace.client.cleanup
+        if (try? home.read(.deviceShare)) != nil || (try? cleanup.endingDevicesBlocking().isEmpty) != true {
+            output.explain(
+                "the store is not asked, and may keep its share of the trust in this device, which opens nothing without what is "
+                    + "erased here; on another machine, tresor rotate --identity ends that")
+        }
+        if (try? workplace.invocation.places.service()) != nil {
+            output.explain(
+                "the store is not asked, and may keep your sessions; on another machine, tresor logout ends them")
+        }
+        guard (try? cleanup.isOwedBlocking()) != false else { return }
         output.explain(
-            "the store is not asked, and keeps its share of the trust in this device, which opens nothing without what is erased "
-                + "here, and your sessions; on another machine, tresor logout ends the sessions, and tresor rotate --identity "
-                + "both")
+            "a former kit or a device that you ended may still open your identity: run tresor rotate --identity on another "
+                + "machine")
     }
 
     /// Erases the home, and then the note of its store. Nobody changes the key slots while that is done.

@@ -20,7 +20,8 @@ enum HintCompletion {
 
     /// Completes a hint: `tresor … OPTION` becomes this run's command with the option and the given places.
     /// `tresor … {-o} OPTION` omits an option that the new one excludes, with its value; there may be several. `{NAME}` omits
-    /// the operands. Any other command gets the given places, and in another home the store in use.
+    /// the operands. `{store}` at the end is the store in use, which a new home does not note. Any other command gets the
+    /// given places, and in another home the store in use.
     static func complete(_ hint: String) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
         // Help needs no place, and the places may be what was wrong.
@@ -46,6 +47,11 @@ enum HintCompletion {
                 operands = []
             }
             added = String(added[added.index(after: end)...].drop { $0 == " " })
+        }
+        if let other = added.removingSuffix(" {store}") {
+            let store = gives("--store") ? [] : Surroundings.current.words.store.withLock { $0 }()
+            for option in store where option.hasPrefix("--") { options = without(option, in: options) }
+            added = ([other] + store.map { Shell.word($0) }).joined(separator: " ")
         }
         // An option that is given already gives way to the one that is added.
         let given = added.split(separator: " ")
@@ -175,5 +181,9 @@ enum HintCompletion {
 extension String {
     fileprivate func removingPrefix(_ prefix: String) -> String? {
         hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
+    }
+
+    fileprivate func removingSuffix(_ suffix: String) -> String? {
+        hasSuffix(suffix) ? String(dropLast(suffix.count)) : nil
     }
 }

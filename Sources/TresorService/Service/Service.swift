@@ -257,7 +257,7 @@
             case .finish where caller.account?.state == .complete:
                 return payment.take(.registration, of: call.source) ?? payment.take(.finish(user), .accountRegistration)
             // Each reads a chain; without an account the source has paid for that. A step that was let through costs the other
-            // one nothing: who begins to set a password ends it.
+            // one nothing: with an active account, who begins to set a password here can end it here.
             case .register where caller.account != nil:
                 return payment.take(.registration(user), .accountRegistration)
             case .finish: return payment.take(.finish(user), .accountRegistration)
