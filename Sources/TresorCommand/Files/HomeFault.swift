@@ -54,7 +54,9 @@ enum HomeFault {
         case .cleanupJournal:
             "it says what an interrupted change left in the store, and whether new keys are in all your tresors: without "
                 + "it, the first stays there, and for the second run \(HintCompletion.command("rotate --identity")) again"
-        case .notedStores: "it says which store has which tresor; the next command that reads the store makes it again"
+        case .notedStores:
+            "it says which store has which tresor: without it, a store that does not have a tresor counts as silent; say "
+                + "again where other stores and kit copies are"
         case .wraps:
             "it keeps your keys of tresors, for a store that loses them; the next command that opens one keeps it again"
         default: nil
