@@ -34,20 +34,22 @@ struct FindingReport {
     }
 
     /// Adds that the home cannot tell which services it has met. It would take each for another one, and what is there for
-    /// forged, so its files alone are checked.
-    ///
-    /// - Returns: whether that is so, and the store is a service.
-    mutating func addUnknownServices() async throws -> Bool {
-        let places = workplace.invocation.places
-        guard try places.service() != nil, let damage = ServiceLogin.damage(in: places) else { return false }
+    /// forged, so the home alone is checked.
+    mutating func addUnknownServices(_ damage: CommandFailure) async throws {
         let way = damage.hints.map(HintCompletion.complete).joined(separator: ", or ")
         try add(
             "bad", DisplayText.quoted(damage.file ?? ""),
             "\(CommandFailure.words(for: .altered)), and no service is asked until it is mended: \(way)", damage.error)
-        for finding in try await workplace.client.audit.check([]) {
-            if case .file(let object) = finding.subject, object != .knownServices { try add(finding) }
+        for finding in try await workplace.client.audit.check([]) where Self.isOfHome(finding) { try add(finding) }
+    }
+
+    /// Whether a finding is about the home alone, whatever a store has.
+    private static func isOfHome(_ finding: Finding) -> Bool {
+        switch (finding.subject, finding.remark) {
+        case (.file(.knownServices), _), (_, .withoutKitCopy), (_, .kitElsewhere), (_, .withoutStoreHalf): false
+        case (.file, _), (.identity, _), (.device, _), (.home, _): true
+        default: false
         }
-        return true
     }
 
     mutating func add(_ finding: Finding) throws {
