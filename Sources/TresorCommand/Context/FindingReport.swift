@@ -39,7 +39,8 @@ struct FindingReport {
         let way = damage.hints.map(HintCompletion.complete).joined(separator: ", or ")
         try add(
             "bad", DisplayText.quoted(damage.file ?? ""),
-            "\(CommandFailure.words(for: .altered)), and no service is asked until it is mended: \(way)", damage.error)
+            "\(CommandFailure.words(for: .altered)); \(HomeFault.loss(of: .knownServices) ?? ""); no service is asked until "
+                + "it is mended: \(way)", damage.error)
         for finding in try await workplace.client.audit.check([]) where Self.isOfHome(finding) { try add(finding) }
     }
 
@@ -63,12 +64,12 @@ struct FindingReport {
         let isMine = finding.subject == mine.map { .person($0.user) }
         var text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding)
         let isOfServices = [.file(.knownServices), .file(.knownLogins)].contains(finding.subject)
-        if isOfServices, finding.remark == .failed(.altered) {
-            text += ": \(HintCompletion.command("register --replace"))"
-        }
-        if let object = damaged(finding), !isOfServices {
+        if let object = damaged(finding) {
             let loss = HomeFault.loss(of: object).map { "; \($0)" } ?? ""
-            text += "\(loss): \(HomeFault.wayOut(at: path(of: object)))"
+            let way =
+                isOfServices
+                ? HintCompletion.command("register --replace") : HomeFault.wayOut(at: path(of: object))
+            text += "\(loss): \(way)"
             if object == .identity { text += ", then \(HintCompletion.command("recover"))" }
         }
         try add(finding.level.rawValue, subject(finding.subject), text, error)

@@ -94,8 +94,11 @@ struct ServiceLogin: Sendable {
             if object == .knownServices { _ = try KnownServices(bytes) } else { _ = try KnownLogins(bytes) }
             return nil
         } catch {
-            return CommandFailure(
-                error, file: home.path(of: object), hints: error == .altered ? [wayOut(of: home)] : [])
+            let path = home.path(of: object)
+            guard error == .altered else { return CommandFailure(error, file: path) }
+            var failure = HomeFault.damaged(object, error, at: path)
+            failure.hints = [wayOut(of: home)]
+            return failure
         }
     }
 

@@ -57,6 +57,12 @@ enum HomeFault {
         case .notedStores:
             "it says which store has which tresor: without it, a store that does not have a tresor counts as silent; say "
                 + "again where other stores and kit copies are"
+        case .knownServices:
+            "it says which service is at each address: without it, the service that answers next is taken as the one you "
+                + "know"
+        case .knownLogins:
+            "it remembers the newest log-in at each service: without it, the one that the service shows next is taken as "
+                + "yours"
         case .wraps:
             "it keeps your keys of tresors, for a store that loses them; the next command that opens one keeps it again"
         default: nil
