@@ -132,6 +132,27 @@ package struct HomeRecords: Sendable {
         }
     }
 
+    /// Finds the records of which a version came, and that have several now: those that a list shows so.
+    ///
+    /// - Parameter report: of the sync that fetched it.
+    /// - Returns: their names, by rising bytes.
+    /// - Throws: the errors of reading what the home has.
+    package func withVersions(in report: SyncReport) async throws(TresorError) -> [String] {
+        // The outbox first, as in get.
+        let newest = try await records.outbox.present().newest
+        let table = try await records.view().table
+        return try await Cores.apart { () throws(TresorError) in
+            var names: Set<Name> = []
+            table.forEachHead { name, head in
+                if head.isVouched ? report.hasVolumes : report.received.contains(head.revision) { names.insert(name) }
+            }
+            return names.filter { name in
+                newest[name] == nil && !name.isReserved && table.shown(of: name) != nil
+                    && table.different(of: name).count > 1
+            }.sorted().map(\.text)
+        }
+    }
+
     /// Finds records with content in any version that no later one replaces. A change that is not sent yet stands for what
     /// it replaces.
     ///
