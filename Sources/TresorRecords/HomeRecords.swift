@@ -132,6 +132,51 @@ package struct HomeRecords: Sendable {
         }
     }
 
+    /// Finds the records of which a version came, and that have several now: those that a list shows so.
+    ///
+    /// - Parameter report: of the sync that fetched it.
+    /// - Returns: their names, by rising bytes.
+    /// - Throws: the errors of reading what the home has.
+    package func withVersions(in report: SyncReport) async throws(TresorError) -> [String] {
+        // The outbox first, as in get.
+        let newest = try await records.outbox.present().newest
+        let table = try await records.view().table
+        return try await Cores.apart { () throws(TresorError) in
+            var names: Set<Name> = []
+            table.forEachHead { name, head in
+                if head.isVouched ? report.hasVolumes : report.received.contains(head.revision) { names.insert(name) }
+            }
+            return names.filter { name in
+                newest[name] == nil && !name.isReserved && table.shown(of: name) != nil
+                    && table.different(of: name).count > 1
+            }.sorted().map(\.text)
+        }
+    }
+
+    /// Finds records with content in any version that no later one replaces. A change that is not sent yet stands for what
+    /// it replaces.
+    ///
+    /// - Returns: those of `names`, in their order.
+    /// - Throws: the errors of a name, and of reading what the home has.
+    package func withContent(among names: [String]) async throws(TresorError) -> [String] {
+        // The outbox first, as in get.
+        let newest = try await records.outbox.present().newest
+        let table = try await records.view().table
+        var found: [String] = []
+        for text in names {
+            let name = try Name(text: text)
+            let hasContent =
+                switch newest[name]?.content {
+                case .deleted?: false
+                case .bytes(let bytes, _)?: !bytes.isEmpty
+                case .attachment?: true
+                case nil: table.heads(of: name).contains { $0.attachment != nil || $0.byteCount ?? 0 > 0 }
+                }
+            if hasContent { found.append(text) }
+        }
+        return found
+    }
+
     /// Lists the versions of records by others that a home had shown, by rank. A change replaces them.
     ///
     /// - Returns: those of each record, in the order of `names`.

@@ -167,6 +167,10 @@ public struct SyncReport: Hashable, Sendable {
     package let tresor: TresorID
     /// The number of commits that came; a volume of a checkpoint counts as one.
     public internal(set) var receivedCount = 0
+    /// The commits whose packs came, by number.
+    private(set) var received: Set<UInt64> = []
+    /// Whether a volume came.
+    private(set) var hasVolumes = false
     /// The number of changes that were sent, and are in the log.
     public internal(set) var sentCount = 0
     /// The commits that hold them, by number, in order.
@@ -192,6 +196,13 @@ public struct SyncReport: Hashable, Sendable {
     public internal(set) var isGone = false
 
     init(tresor: TresorID) { self.tresor = tresor }
+
+    /// Takes what came.
+    mutating func note(_ commits: Set<UInt64>, volumeCount: Int) {
+        receivedCount += commits.count + volumeCount
+        received.formUnion(commits)
+        hasVolumes = hasVolumes || volumeCount > 0
+    }
 
     /// Takes what a view says.
     mutating func note(_ view: RecordView) {

@@ -18,12 +18,13 @@ struct RecordPull: Sendable {
     /// otherwise, stays missing.
     ///
     /// - Parameter commits: those to look at; also earlier ones whose packs were missing, which are asked for again.
-    /// - Returns: the number of packs and volumes that came.
+    /// - Returns: the commits whose packs came, and the number of volumes.
     /// - Throws: the errors of the store and of the home. What was kept by then stays.
-    func fetch(_ commits: [Entry]) async throws(TresorError) -> Int {
+    func fetch(_ commits: [Entry]) async throws(TresorError) -> (commits: Set<UInt64>, volumeCount: Int) {
         let lacking = try await lackingPacks(of: commits)
-        let count = try await fetchOld(lacking.filter { $0.key <= state.floor })
-        return try await count + fetch(lacking.filter { $0.key > state.floor })
+        let old = try await fetchOld(lacking.filter { $0.key <= state.floor })
+        let new = try await fetch(lacking.filter { $0.key > state.floor })
+        return (old.commits.union(new), old.volumeCount)
     }
 
     /// Fetches what the volumes of the newest checkpoint replaced, as far as it can be read with: the packs up to the floor
@@ -41,8 +42,8 @@ struct RecordPull: Sendable {
     /// Fetches the packs up to the floor that the home lacks, although volumes stand for them.
     ///
     /// - Parameter log: all entries of the state.
-    /// - Returns: the number of those that came.
-    func fetchPacks(of log: RecordEntries) async throws(TresorError) -> Int {
+    /// - Returns: the commits of those that came.
+    func fetchPacks(of log: RecordEntries) async throws(TresorError) -> Set<UInt64> {
         try await fetch(try await lackingPacks(of: log.commits.filter { $0.sequence <= state.floor }))
     }
 
@@ -70,33 +71,34 @@ struct RecordPull: Sendable {
 
     /// Fetches packs.
     ///
-    /// - Returns: the number of those that came.
-    private func fetch(_ packs: [UInt64: Blob]) async throws(TresorError) -> Int {
+    /// - Returns: the commits of those that came.
+    private func fetch(_ packs: [UInt64: Blob]) async throws(TresorError) -> Set<UInt64> {
         let files = PackFiles(client, state.tresor)
-        var count = 0
+        var commits: Set<UInt64> = []
         try await ask(for: packs) { (came) async throws(TresorError) in
             try await files.keep(came, for: session.user)
-            count += came.count
+            commits.formUnion(came.keys)
         }
-        return count
+        return commits
     }
 
     /// Fetches packs up to the floor, or the volumes that stand for them: first what has fewer bytes, and the other if not
     /// all of that came. An owner may have deleted the packs.
-    private func fetchOld(_ packs: [UInt64: Blob]) async throws(TresorError) -> Int {
-        guard !packs.isEmpty else { return 0 }
+    private func fetchOld(
+        _ packs: [UInt64: Blob]
+    ) async throws(TresorError) -> (commits: Set<UInt64>, volumeCount: Int) {
+        guard !packs.isEmpty else { return ([], 0) }
         let checkpoint = try await Checkpoint.newest(of: state, client)
-        guard let checkpoint else { return try await fetch(packs) }
-        if try await lackingVolumes(of: checkpoint).isEmpty { return 0 }
-        var count = 0
+        guard let checkpoint else { return (try await fetch(packs), 0) }
+        if try await lackingVolumes(of: checkpoint).isEmpty { return ([], 0) }
         if Blob.byteCount(of: packs.values) < Blob.byteCount(of: checkpoint.body.volumes) {
-            count = try await fetch(packs)
-            if count == packs.count { return count }
-            return try await count + fetchVolumes(of: checkpoint)
+            let commits = try await fetch(packs)
+            if commits.count == packs.count { return (commits, 0) }
+            return (commits, try await fetchVolumes(of: checkpoint))
         }
-        count = try await fetchVolumes(of: checkpoint)
-        if try await lackingVolumes(of: checkpoint).isEmpty { return count }
-        return try await count + fetch(packs)
+        let count = try await fetchVolumes(of: checkpoint)
+        if try await lackingVolumes(of: checkpoint).isEmpty { return ([], count) }
+        return (try await fetch(packs), count)
     }
 
     /// The places of the volumes that the home lacks.

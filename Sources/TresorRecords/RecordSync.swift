@@ -121,16 +121,17 @@ struct RecordSync: Sendable {
         let known = records.cache.view.flatMap { $0.goesOn(for: session.user, in: state) ? $0 : nil }
         let pull = RecordPull(session: session, state: state)
         var log = try await CommitReader(client: client).records(of: state, from: known?.state.entryCount ?? 0)
-        report.receivedCount += try await pull.fetch((known?.missing ?? []) + log.commits)
+        let came = try await pull.fetch((known?.missing ?? []) + log.commits)
+        report.note(came.commits, volumeCount: came.volumeCount)
         var view = try await records.view(at: state, log)
         // Volumes also stand for packs that are there and do not open here.
         if known?.isByPacks == true, !view.isByPacks { log = try await CommitReader(client: client).records(of: state) }
         if view.isBehind, let checkpoint = view.checkpoint, view.member?.history == .all {
             let count = try await pull.fetchVolumes(of: checkpoint)
-            report.receivedCount += count
+            report.note([], volumeCount: count)
             if count > 0 { view = try await records.view(at: state, log) }
             if view.table.missingVolume != nil {
-                report.receivedCount += try await pull.fetchPacks(of: log)
+                report.note(try await pull.fetchPacks(of: log), volumeCount: 0)
                 view = try await records.view(at: state, log)
             }
         }

@@ -165,7 +165,7 @@ package struct Cleanup: Sendable {
 
     func journal() throws(TresorError) -> CleanupJournal {
         guard let bytes = try home.read(.cleanupJournal) else { return CleanupJournal() }
-        return try CleanupJournal(bytes)
+        return try client.decoding(.cleanupJournal) { () throws(TresorError) in try CleanupJournal(bytes) }
     }
 
     /// Records durably what may have to be deleted.

@@ -50,7 +50,13 @@ struct CheckCommand: InputsCommand {
             try addModes(to: &modes)
             try addMemory(to: &modes)
         }
-        if !repair, try await modes.addUnknownServices() { return try modes.finish() }
+        let places = modes.workplace.invocation.places
+        if !repair, try places.service() != nil, let damage = ServiceLogin.damage(in: places) {
+            // No log tells of these.
+            guard inputs.isEmpty, head == nil else { throw damage }
+            try await modes.addUnknownServices(damage)
+            return try modes.finish()
+        }
         let workplace: CommandContext
         do {
             workplace = try await CommandContext.open(options)

@@ -37,19 +37,18 @@ struct PutContent {
     /// Refuses an INPUT without content for a record that has some: its file was cut off, or is the placeholder of a folder
     /// that is kept elsewhere.
     ///
-    /// - Throws: 64, naming the first of them.
+    /// - Throws: 64, naming the first of them and the number of the others; the failure to read the records.
     static func refuseEmptied(_ contents: [PutContent], of records: Records, _ title: String) async throws {
         let emptied = contents.filter { if case .memory(let bytes) = $0.place { bytes.isEmpty } else { false } }
-        guard !emptied.isEmpty, let list = try? await records.list().records else { return }
-        for name in emptied.map(\.name) {
-            guard let shown = list.first(where: { $0.name == (try? Name(text: name))?.text }), shown.size.most > 0
-            else {
-                continue
-            }
-            throw CommandFailure.usage(
-                "the INPUT for \(DisplayText.quoted(name)) is empty, and the record in \(title) has content",
-                hints: ["tresor … --allow-empty"])
-        }
+        guard !emptied.isEmpty else { return }
+        let names = try await HomeRecords(of: records).withContent(among: emptied.map(\.name))
+        guard let first = names.first else { return }
+        let name = DisplayText.quoted(first)
+        throw CommandFailure.usage(
+            names.count == 1
+                ? "the INPUT for \(name) is empty, and the record in \(title) has content"
+                : "the INPUTs for \(name) and \(names.count - 1) more are empty, and the records in \(title) have content",
+            hints: ["tresor … --allow-empty"])
     }
 
     /// Opens a large one, to be read from its beginning.

@@ -281,7 +281,7 @@ struct SyncCommand: SurfaceCommand {
                 failure.hints + ["tresor sync -t \(workplace.tresors.word(of: summary)) --drop"], of: summary, workplace
             )
         }
-        if report.receivedCount > 0 { await tellVersions(of: records, summary, workplace) }
+        if report.receivedCount > 0 { await tellVersions(in: report, of: records, summary, workplace) }
         if options.json {
             do throws(CommandFailure) {
                 try workplace.output.object(Self.object(report))
@@ -291,12 +291,14 @@ struct SyncCommand: SurfaceCommand {
     }
 
     /// Says which record somebody changed beside another change, when that has come.
-    private func tellVersions(of records: Records, _ summary: TresorSummary, _ workplace: CommandContext) async {
-        let several = ((try? await records.list())?.records ?? []).filter { $0.state == .versions }
+    private func tellVersions(
+        in report: SyncReport, of records: Records, _ summary: TresorSummary, _ workplace: CommandContext
+    ) async {
+        let several = (try? await HomeRecords(of: records).withVersions(in: report)) ?? []
         guard let first = several.first else { return }
         let rest = several.count == 1 ? " has" : " and \(several.count - 1) more have"
         tell(
-            "\(DisplayText.quoted(first.name))\(rest) several versions",
+            "\(DisplayText.quoted(first))\(rest) several versions",
             ["tresor records -t \(workplace.tresors.word(of: summary)) --versions"], of: summary, workplace)
     }
 

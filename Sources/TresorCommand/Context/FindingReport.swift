@@ -34,20 +34,23 @@ struct FindingReport {
     }
 
     /// Adds that the home cannot tell which services it has met. It would take each for another one, and what is there for
-    /// forged, so its files alone are checked.
-    ///
-    /// - Returns: whether that is so, and the store is a service.
-    mutating func addUnknownServices() async throws -> Bool {
-        let places = workplace.invocation.places
-        guard try places.service() != nil, let damage = ServiceLogin.damage(in: places) else { return false }
+    /// forged, so the home alone is checked.
+    mutating func addUnknownServices(_ damage: CommandFailure) async throws {
         let way = damage.hints.map(HintCompletion.complete).joined(separator: ", or ")
         try add(
             "bad", DisplayText.quoted(damage.file ?? ""),
-            "\(CommandFailure.words(for: .altered)), and no service is asked until it is mended: \(way)", damage.error)
-        for finding in try await workplace.client.audit.check([]) {
-            if case .file(let object) = finding.subject, object != .knownServices { try add(finding) }
+            "\(CommandFailure.words(for: .altered)); \(HomeFault.loss(of: .knownServices) ?? ""); no service is asked until "
+                + "it is mended: \(way)", damage.error)
+        for finding in try await workplace.client.audit.check([]) where Self.isOfHome(finding) { try add(finding) }
+    }
+
+    /// Whether a finding is about the home alone, whatever a store has.
+    private static func isOfHome(_ finding: Finding) -> Bool {
+        switch (finding.subject, finding.remark) {
+        case (.file(.knownServices), _), (_, .withoutKitCopy), (_, .kitElsewhere), (_, .withoutStoreHalf): false
+        case (.file, _), (.identity, _), (.device, _), (.home, _): true
+        default: false
         }
-        return true
     }
 
     mutating func add(_ finding: Finding) throws {
@@ -61,12 +64,12 @@ struct FindingReport {
         let isMine = finding.subject == mine.map { .person($0.user) }
         var text = isMine && finding.remark == .failed(.forked) ? OldKeys.others : words(finding)
         let isOfServices = [.file(.knownServices), .file(.knownLogins)].contains(finding.subject)
-        if isOfServices, finding.remark == .failed(.altered) {
-            text += ": \(HintCompletion.command("register --replace"))"
-        }
-        if let object = damaged(finding), !isOfServices {
+        if let object = damaged(finding) {
             let loss = HomeFault.loss(of: object).map { "; \($0)" } ?? ""
-            text += "\(loss): \(HomeFault.wayOut(at: path(of: object)))"
+            let way =
+                isOfServices
+                ? HintCompletion.command("register --replace") : HomeFault.wayOut(at: path(of: object))
+            text += "\(loss): \(way)"
             if object == .identity { text += ", then \(HintCompletion.command("recover"))" }
         }
         try add(finding.level.rawValue, subject(finding.subject), text, error)

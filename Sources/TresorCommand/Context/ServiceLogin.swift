@@ -76,8 +76,12 @@ struct ServiceLogin: Sendable {
         guard var failure = damage(of: .knownServices, in: places), failure.error == CommandError(.altered) else {
             return nil
         }
-        // Nobody needs a log-in to mend it.
-        if (try? home.read(.identity)) != nil, (try? servers(in: home).isEmpty) == true {
+        let identity = (try? home.read(.identity)).flatMap { try? IdentityFile($0) }
+        if identity == nil {
+            // Nobody registers without one.
+            failure.hints = [HomeFault.wayOut(at: home.path(of: .knownServices))]
+        } else if (try? servers(in: home).isEmpty) == true {
+            // Nobody needs a log-in to mend it.
             failure.hints = ["tresor register --no-login --replace"]
         }
         return failure
@@ -90,8 +94,11 @@ struct ServiceLogin: Sendable {
             if object == .knownServices { _ = try KnownServices(bytes) } else { _ = try KnownLogins(bytes) }
             return nil
         } catch {
-            return CommandFailure(
-                error, file: home.path(of: object), hints: error == .altered ? [wayOut(of: home)] : [])
+            let path = home.path(of: object)
+            guard error == .altered else { return CommandFailure(error, file: path) }
+            var failure = HomeFault.damaged(object, error, at: path)
+            failure.hints = [wayOut(of: home)]
+            return failure
         }
     }
 

@@ -51,8 +51,18 @@ enum HomeFault {
             "it remembers the newest state of each tresor: without it, an older one that the store shows next is not "
                 + "noticed"
         case .marks: "it says which tresors you made or hid: without it, confirm yours again, and hidden ones are shown"
-        case .cleanupJournal: "it says what an interrupted change left in the store: without it, that stays there"
-        case .notedStores: "it says which store has which tresor; the next command that reads the store makes it again"
+        case .cleanupJournal:
+            "it says what an interrupted change left in the store, and whether new keys are in all your tresors: without "
+                + "it, the first stays there, and for the second run \(HintCompletion.command("rotate --identity")) again"
+        case .notedStores:
+            "it says which store has which tresor: without it, a store that does not have a tresor counts as silent; say "
+                + "again where other stores and kit copies are"
+        case .knownServices:
+            "it says which service is at each address: without it, the service that answers next is taken as the one you "
+                + "know"
+        case .knownLogins:
+            "it remembers the newest log-in at each service: without it, the one that the service shows next is taken as "
+                + "yours"
         case .wraps:
             "it keeps your keys of tresors, for a store that loses them; the next command that opens one keeps it again"
         default: nil

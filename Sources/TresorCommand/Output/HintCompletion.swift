@@ -86,10 +86,19 @@ enum HintCompletion {
         return part.map { replacing($0, with: other, in: words) } ?? "tresor \(other)"
     }
 
-    /// The same command with its operands behind `--`, and among them a word that was taken for an option.
+    /// The same command with its operands behind `--`, and among them the name of a file that was taken for an option. One
+    /// that stands behind an option stays its value.
     static func takingAsOperand(_ word: String) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
         let apart = parts(of: words.map { $0 == word ? "operand" : $0 })
+        let index = words.firstIndex(of: word)
+        if let index, case .value(let option)? = apart.first(where: { $0.index == index })?.role {
+            let name = DeclaredOptions.canonical(option)
+            // -o and -C alone have no long name, and take paths.
+            let value = name.hasPrefix("--") ? ["\(name)=\(word)"] : [words[index - 1], "./\(word)"]
+            let again = "tresor \(text(words[..<(index - 1)] + value + words[(index + 1)...]))"
+            return again.utf8.count <= limit ? again : "tresor … \(text(value))"
+        }
         let operands = Set(apart.filter { $0.role == .operand }.map(\.index))
         let options = words.indices.filter { !operands.contains($0) && words[$0] != "--" }
         let again = "tresor \(text(options.map { words[$0] })) -- \(text(operands.sorted().map { words[$0] }))"
