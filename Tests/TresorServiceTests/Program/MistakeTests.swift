@@ -9,6 +9,8 @@
     import TresorSQLite
     import TresorTesting
 
+    @testable import TresorServer
+
     /// The mistakes of an operator: each time the message says which, and nothing is half done.
     @Suite struct MistakeTests {
         private func expect(
@@ -278,7 +280,7 @@
             #expect(try Data(contentsOf: log) == whole)
             #expect(try await !start().contains("revocation-torn"))
             // A record of full length.
-            let changed = whole + Data(repeating: 1, count: 105)
+            let changed = whole + Data(repeating: 1, count: RevokedLog.recordByteCount)
             try changed.write(to: log)
             expect(await ServerProcess.run(run), 14, "cannot read the file of revocations: it is damaged")
             #expect(try Data(contentsOf: log) == changed)
