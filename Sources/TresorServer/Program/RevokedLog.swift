@@ -175,10 +175,13 @@
                 defer { _ = flock(file.number, LOCK_UN) }
                 let size = try file.status().st_size
                 let (first, count) = (off_t(Self.beginningByteCount), off_t(Self.recordByteCount))
+                guard size >= first else { throw SystemError(EIO) }
                 var end = size - (size - first) % count
-                // The size of a record may be there before its bytes are.
-                if end == size, let last = try last(before: end), last.isTorn { end -= count }
-                if end != size {
+                let former = try last(before: end)
+                // The size of a record may be there before its bytes are. A part of one is torn behind a whole one alone.
+                let isTorn = end == size ? former?.isTorn ?? false : former?.isWhole ?? true
+                if isTorn {
+                    if end == size { end -= count }
                     _ = try SystemError.retrying { ftruncate(file.number, end) }
                     try file.synchronize()
                     sayCut()

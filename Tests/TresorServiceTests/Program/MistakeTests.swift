@@ -279,11 +279,13 @@
             #expect(said.contains("\(log.path) ended with a part of a record, which was cut off"), "\(said)")
             #expect(try Data(contentsOf: log) == whole)
             #expect(try await !start().contains("revocation-torn"))
-            // A record of full length.
-            let changed = whole + Data(repeating: 1, count: RevokedLog.recordByteCount)
-            try changed.write(to: log)
-            expect(await ServerProcess.run(run), 14, "cannot read the file of revocations: it is damaged")
-            #expect(try Data(contentsOf: log) == changed)
+            // A record of full length, also with a part of another one behind it.
+            for count in [RevokedLog.recordByteCount, 105] {
+                let changed = whole + Data(repeating: 1, count: count)
+                try changed.write(to: log)
+                expect(await ServerProcess.run(run), 14, "cannot read the file of revocations: it is damaged")
+                #expect(try Data(contentsOf: log) == changed)
+            }
         }
 
         /// A restore below a service that runs: what it took after that would be lost.

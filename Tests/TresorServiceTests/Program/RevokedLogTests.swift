@@ -122,9 +122,13 @@
             for record in records { try log.append(record) }
             let whole = try bytes()
             let start = whole.count - RevokedLog.recordByteCount
-            for offset in [start, start + 40, whole.count - 1] {
+            let tails = [0, 1, RevokedLog.checkByteCount, RevokedLog.recordByteCount - 1]
+            for (offset, tail) in [start, start + 40, whole.count - 1].flatMap({ offset in tails.map { (offset, $0) } })
+            {
                 var changed = whole
                 changed[offset] ^= 1
+                // A part of a record stands behind a whole one alone.
+                changed += whole.suffix(tail)
                 try write(changed)
                 await #expect(throws: TresorError.altered) { try await read(try open()) }
                 // Nothing is written where no start reads it.
@@ -132,6 +136,14 @@
                 RevokedLog.dropSuperseded(at: path, of: server)
                 #expect(try bytes() == changed)
             }
+        }
+
+        /// Nothing is written into a file without its beginning, which no start reads.
+        @Test func A237_anEmptiedFileTakesNoRecord() throws {
+            let log = try open()
+            #expect(truncate(path, 0) == 0)
+            #expect(throws: TresorError.failed(.notNoted)) { try log.append(records[0]) }
+            #expect(try bytes().isEmpty)
         }
 
         /// A command appends beside a service that reads the file.
