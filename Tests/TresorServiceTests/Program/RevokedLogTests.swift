@@ -133,6 +133,7 @@
                 await #expect(throws: TresorError.altered) { try await read(try open()) }
                 // Nothing is written where no start reads it.
                 #expect(throws: TresorError.failed(.notNoted)) { try log.append(records[0]) }
+                #expect(throws: TresorError.failed(.notNoted)) { try log.checkPlace() }
                 RevokedLog.dropSuperseded(at: path, of: server)
                 #expect(try bytes() == changed)
             }
