@@ -143,8 +143,9 @@
                 "tresors stay as they are: \(person.founded) that this person founded, \(person.joined) that they are in; an "
                     + "owner takes them out with tresor revoke")
             let owners = try await directory.owners(beside: person.user)
-            if !owners.isEmpty {
-                print("the other owners, to ask first: \(owners.map(ShownText.name).joined(separator: ", "))")
+            if !owners.handles.isEmpty {
+                let names = owners.handles.map(ShownText.name).joined(separator: ", ")
+                print("the other owners, to ask first: \(names)\(owners.areCut ? ", and more" : "")")
             }
             try Confirmation.require(yes, refusing: "closed nothing")
         }
