@@ -121,6 +121,21 @@
             await stage.stop()
         }
 
+        /// Somebody may register very many of them.
+        @Test func handlesThatLookAlikeFillNoScreen() throws {
+            func names(_ count: Int, of letter: String) throws -> [Name] {
+                try (1...count).reversed().map { try Name(typed: String(repeating: letter, count: $0)) }
+            }
+            let lines = AccountsCommand.lines(of: [
+                try names(2, of: "c"), try names(1, of: "b"), try names(11, of: "a"), try names(8, of: "\u{430}"),
+            ])
+            #expect(lines.count == 3)
+            let start = "these handles look alike: "
+            #expect(lines[0] == start + "a, aa, aaa, aaaa, aaaaa, aaaaaa, aaaaaaa, aaaaaaaa, and 3 more")
+            #expect(lines[1] == start + "c, cc")
+            #expect(lines[2].hasPrefix(start + "\u{430} (U+430), ") && !lines[2].hasSuffix("more"))
+        }
+
         @Test func whoIsNotClosedIsNamed() async throws {
             let stage = try await Stage()
             let nobody = await stage.run("close", "nobody", "--yes")
