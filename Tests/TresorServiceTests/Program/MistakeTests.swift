@@ -195,6 +195,14 @@
                 await ServerProcess.run([
                     "init", site["other.db"], "--operator", site["server.key"], "--server-key", site["other.key"],
                 ]), 14, "\(site["server.key"]) is no card, or is damaged")
+            // A card of a later version, behind its first bytes, is not called damaged.
+            var newer = try Data(contentsOf: URL(fileURLWithPath: site["operator.card"]))
+            newer[8] += 1
+            try newer.write(to: URL(fileURLWithPath: site["newer.card"]))
+            expect(
+                await ServerProcess.run([
+                    "init", site["other.db"], "--operator", site["newer.card"], "--server-key", site["other.key"],
+                ]), 19, "\(site["newer.card"]) is of a newer release; install that one")
             let run = ["run", site["clinic.db"]]
             expect(await ServerProcess.run(["check", site["none.db"]]), 10, "it is missing; make it with")
             expect(await ServerProcess.run(["import", site["clinic.db"], site["none.db"]]), 10, "it is missing")
