@@ -111,10 +111,10 @@ struct RegisterCommand: SurfaceCommand {
         guard let noted = try places.notedService(), let given = try places.service(), noted != given,
             options.store != nil || noted.address == given.address
         else { return nil }
+        // The same address by another way, such as a proxy, is nothing to ask about. The home may not know who is there.
+        guard noted.address != given.address else { return .same }
         let known = try KnownServices.server(at: noted.address.audience.hash(), in: workplace.client.home)
         guard try await service.serverID() == known else { return .another(than: noted) }
-        // The same address by another way, such as a proxy, is nothing to ask about.
-        guard noted.address != given.address else { return .same }
         try workplace.confirm(
             "\(service.place) says that it is \(DisplayText.quoted(noted.address.description)), which this home uses. did "
                 + "its operator give you this address?", yes: yes)

@@ -32,9 +32,20 @@
                 last = next
             }
             await engine.close()
-            for alike in handles.values where alike.count > 1 {
-                let names = alike.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map(Self.letters)
-                StandardError.write("tresor-server: these handles look alike: \(names.joined(separator: ", "))\n")
+            for line in Self.lines(of: Array(handles.values)) { StandardError.write("tresor-server: \(line)\n") }
+        }
+
+        /// The number of handles in a line. Somebody may register very many that look alike.
+        private static let lineCount = 8
+
+        /// The lines of the groups in which several handles look alike, in byte order.
+        static func lines(of groups: [[Name]]) -> [String] {
+            func precedes(_ one: Name, _ other: Name) -> Bool { one.bytes.lexicographicallyPrecedes(other.bytes) }
+            let alike = groups.filter { $0.count > 1 }.map { $0.sorted(by: precedes) }
+            return alike.sorted { precedes($0[0], $1[0]) }.map { (group) -> String in
+                let names = group.prefix(lineCount).map(letters).joined(separator: ", ")
+                let rest = group.count > lineCount ? ", and \(group.count - lineCount) more" : ""
+                return "these handles look alike: \(names)\(rest)"
             }
         }
 
@@ -143,8 +154,9 @@
                 "tresors stay as they are: \(person.founded) that this person founded, \(person.joined) that they are in; an "
                     + "owner takes them out with tresor revoke")
             let owners = try await directory.owners(beside: person.user)
-            if !owners.isEmpty {
-                print("the other owners, to ask first: \(owners.map(ShownText.name).joined(separator: ", "))")
+            if !owners.handles.isEmpty {
+                let names = owners.handles.map(ShownText.name).joined(separator: ", ")
+                print("the other owners, to ask first: \(names)\(owners.areCut ? ", and more" : "")")
             }
             try Confirmation.require(yes, refusing: "closed nothing")
         }

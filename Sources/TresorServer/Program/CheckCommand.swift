@@ -79,6 +79,7 @@
             let reason =
                 switch error {
                 case .noAccess: "it has changed in between"
+                case .failed(.notNoted) where log.isDamaged: "the file of revocations is damaged: \(RevokedLog.wayOut)"
                 case .failed(.notNoted):
                     "the file of revocations cannot be written, or a service that starts now has put a newer one in its "
                         + "place; look at its directory"

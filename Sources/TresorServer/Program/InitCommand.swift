@@ -146,13 +146,16 @@
                         ? "there is no card \(path); the operator writes one with tresor card -o operator.card"
                         : "you cannot read the card \(path)")
             }
-            guard let bytes else { throw ServerFailure(.altered, "\(path) is no card, or is damaged") }
+            guard var card = bytes else { throw ServerFailure(.altered, "\(path) is no card, or is damaged") }
             do throws(TresorError) {
-                guard Armour.isArmoured(bytes) else { return try CardChain(bytes) }
-                return try CardChain(armoured: bytes)
+                if Armour.isArmoured(card) { card = try Armour.card.dearmour(card) }
+                return try CardChain(card)
             } catch {
-                // The beginning of another file reads as that of a newer release.
-                throw ServerFailure(error == .unsupported ? .altered : error, "\(path) is no card, or is damaged")
+                // Another object, such as a server key, reads as one of a newer release too.
+                guard error == .unsupported, card.starts(with: Magic.card.bytes.dropLast()) else {
+                    throw ServerFailure(error == .unsupported ? .altered : error, "\(path) is no card, or is damaged")
+                }
+                throw ServerFailure(error, "\(path) is of a newer release; install that one")
             }
         }
     }

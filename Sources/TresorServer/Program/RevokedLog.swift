@@ -40,10 +40,16 @@
         private let server: Hash256
         private let turn = Mutex(())
         private let isWritten = Atomic(false)
+        private let damage = Atomic(false)
 
         /// True if a record that this process wrote may stand there. The next start acts by it, whatever came of the
         /// transaction.
         var hasWritten: Bool { isWritten.load(ordering: .sequentiallyConsistent) }
+
+        /// True if the file was damaged when somebody last looked whether a record can follow.
+        var isDamaged: Bool { damage.load(ordering: .sequentiallyConsistent) }
+        /// The way out for a file that is damaged.
+        static let wayOut = "stop the service, put the newest whole copy in its place, and start the service again"
 
         init(_ file: consuming FileDescriptor, at path: String, of server: Hash256) {
             self.file = file
@@ -98,6 +104,27 @@
         func checkPlace() throws(TresorError) {
             guard isInPlace else { throw .failed(.notNoted) }
             guard !StoreFile.isDiskFull(at: path) else { throw .store(.full) }
+            do throws(SystemError) {
+                try inTurn { (end) throws(SystemError) in try checkLast(before: end) }
+            } catch {
+                throw .failed(.notNoted)
+            }
+        }
+
+        /// Refuses a file whose last record was changed: no start reads what stands behind it.
+        private func checkLast(before end: off_t) throws(SystemError) {
+            if let last = try last(before: end), !last.isWhole { throw damaged() }
+            damage.store(false, ordering: .sequentiallyConsistent)
+        }
+
+        /// Says once that the file is damaged.
+        private func damaged() -> SystemError {
+            if !damage.exchange(true, ordering: .sequentiallyConsistent) {
+                StoredService.report(
+                    .revocationsDamaged, .error,
+                    reason: "\(path) is damaged at its end, so nothing can be revoked: \(Self.wayOut)")
+            }
+            return SystemError(EIO)
         }
 
         /// Whether its path still leads to the file that is open. What is written into one that was moved or removed is
@@ -112,8 +139,7 @@
             do throws(SystemError) {
                 try inTurn { (end) throws(SystemError) in
                     guard isInPlace else { throw SystemError(ESTALE) }
-                    // No start reads what stands behind a record that was changed.
-                    if let last = try last(before: end), !last.isWhole { throw SystemError(EIO) }
+                    try checkLast(before: end)
                     do throws(SystemError) {
                         try file.write(record.span.bytes)
                         isWritten.store(true, ordering: .sequentiallyConsistent)
@@ -175,10 +201,13 @@
                 defer { _ = flock(file.number, LOCK_UN) }
                 let size = try file.status().st_size
                 let (first, count) = (off_t(Self.beginningByteCount), off_t(Self.recordByteCount))
+                guard size >= first else { throw damaged() }
                 var end = size - (size - first) % count
-                // The size of a record may be there before its bytes are.
-                if end == size, let last = try last(before: end), last.isTorn { end -= count }
-                if end != size {
+                let former = try last(before: end)
+                // The size of a record may be there before its bytes are. A part of one is torn behind a whole one alone.
+                let isTorn = end == size ? former?.isTorn ?? false : former?.isWhole ?? true
+                if isTorn {
+                    if end == size { end -= count }
                     _ = try SystemError.retrying { ftruncate(file.number, end) }
                     try file.synchronize()
                     sayCut()
@@ -192,8 +221,7 @@
             StoredService.report(
                 .revocationTorn, .warning,
                 reason: "\(path) ended with a part of a record, which was cut off: a process or the machine ended "
-                    + "before the revocation was acknowledged; if the file was shortened instead, stop the service, put "
-                    + "the newest whole copy in its place, and start the service again")
+                    + "before the revocation was acknowledged; if the file was shortened instead, \(Self.wayOut)")
         }
 
         /// Looks at the last record of a file that ends with a record; `nil` if there is none.

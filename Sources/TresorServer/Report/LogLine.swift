@@ -47,6 +47,8 @@
             case databaseBack = "database-back"
             /// The file of revocations ended with a part of a record, which was cut off.
             case revocationTorn = "revocation-torn"
+            /// The file of revocations is damaged, so that none can be written.
+            case revocationsDamaged = "revocations-damaged"
             /// Everything that a backup may have brought back was dropped.
             case restored
             /// A command closed an account, or withdrew an invitation.

@@ -113,9 +113,10 @@
             erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
             try await guarded {
-                try await pool.writeWithoutTransaction { [erasure] database in
+                try await pool.writeWithoutTransaction { [self] database in
                     defer { erasure.finish(database, erasing: erasing) }
-                    return try SQLiteTransaction.run(on: database, .immediate, body)
+                    // It may have waited for a long time, while somebody restored a backup.
+                    return try SQLiteTransaction.run(on: database, .immediate, checking: checkPlace, body)
                 }
             }
         }
@@ -130,6 +131,11 @@
 
         /// Works on the file, unless another one is at its path, or none.
         private func guarded<Value>(_ work: () async throws -> Value) async throws(TresorError) -> Value {
+            try checkPlace()
+            do { return try await work() } catch { throw TresorError(store: error) }
+        }
+
+        private func checkPlace() throws(TresorError) {
             guard let file, FileIdentity(path: path) == file else {
                 outage.note(
                     "\(path) is not the file any more that this process opened: it was moved, removed or replaced; stop the "
@@ -137,7 +143,6 @@
                 throw .store(.inputOutput)
             }
             outage.note(nil)
-            do { return try await work() } catch { throw TresorError(store: error) }
         }
 
         package var isDiskFull: Bool { StoreFile.isDiskFull(at: path) }

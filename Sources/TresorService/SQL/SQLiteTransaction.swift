@@ -14,16 +14,25 @@
         /// The failure of a statement. Whatever the body does then, nothing of the transaction stays.
         private var failure: TresorError?
 
-        private init(_ database: Database) { self.database = database }
+        private let check: () throws(TresorError) -> Void
+
+        private init(_ database: Database, _ check: @escaping () throws(TresorError) -> Void) {
+            self.database = database
+            self.check = check
+        }
 
         /// Runs a body in a transaction of its own.
+        ///
+        /// - Parameter check: looks whether the file is in its place, when it has been locked and before the commit.
         static func run<Value>(
             on database: Database, _ kind: Database.TransactionKind,
+            checking check: @escaping () throws(TresorError) -> Void = {},
             _ body: (any SQLTransaction) throws(TresorError) -> Value
         ) throws -> Value {
             try database.beginTransaction(kind)
-            let transaction = SQLiteTransaction(database)
+            let transaction = SQLiteTransaction(database, check)
             do {
+                try check()
                 let value = try body(transaction)
                 try transaction.commit()
                 return value
@@ -36,6 +45,7 @@
         private func commit() throws {
             if let failure { throw failure }
             guard !isFinished else { return }
+            try check()
             try database.commit()
             isFinished = true
         }

@@ -80,22 +80,27 @@
             }
         }
 
-        /// Returns the handles of the other owners of the tresors in which somebody is, whose accounts are active: at most
-        /// 256, in byte order.
+        /// Returns the handles of the other owners of the tresors in which somebody is, whose accounts are active, in byte
+        /// order: first those of tresors that this person founded.
         ///
+        /// - Parameter limit: the greatest number of handles.
+        /// - Returns: the handles, and whether there are more.
         /// - Throws: the errors of the engine.
-        package func owners(beside user: UserID) async throws(TresorError) -> [Name] {
+        package func owners(
+            beside user: UserID, limit: Int = 256
+        ) async throws(TresorError) -> (handles: [Name], areCut: Bool) {
             let found = try await context.engine.read(
                 SQL(
                     """
-                    SELECT DISTINCT a.handle FROM access x
+                    SELECT a.handle FROM access x LEFT JOIN tresors t ON t.tresor = x.tresor
                     JOIN access o ON o.tresor = x.tresor JOIN accounts a ON a.account = o.account
                     WHERE x.account = $1 AND x.last_sequence IS NULL AND a.state = 3
                     AND o.account <> $1 AND o.last_sequence IS NULL AND o.role = $2
-                    ORDER BY a.handle LIMIT $3
+                    GROUP BY a.handle ORDER BY max(CASE WHEN t.founder = $1 THEN 1 ELSE 0 END) DESC, a.handle LIMIT $3
                     """,
-                    [.digest(user.digest), .integer(Int64(Role.owner.rawValue)), .integer(Int64(Self.pageCount))]))
-            return try found.map { (row) throws(TresorError) in try Name(try row.bytes(0)) }
+                    [.digest(user.digest), .integer(Int64(Role.owner.rawValue)), .integer(Int64(limit + 1))]))
+            let handles = try found.prefix(limit).map { (row) throws(TresorError) in try Name(try row.bytes(0)) }
+            return (handles, found.count > limit)
         }
 
         /// Returns the card chain of an account.

@@ -39,7 +39,12 @@
             let look = last.withLock { last in
                 if let last, now < last.time + .seconds(1) { return last.isGood }
                 let look = Task { [engine, revocations] in
-                    do { try revocations?.checkPlace() } catch { return false }
+                    do throws(TresorError) {
+                        // It waits for a process that writes into the file.
+                        _ = try await Cores.apart { () throws(TresorError) in try revocations?.checkPlace() }
+                    } catch {
+                        return false
+                    }
                     // The log of SQLite may have room for one page, and for nothing that a person does.
                     guard !engine.isDiskFull else { return false }
                     // It changes nothing, and is written all the same.

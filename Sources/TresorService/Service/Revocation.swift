@@ -129,7 +129,7 @@
         ///   `notNoted` if it cannot be written, or if the next start would not find it.
         func append(_ revocation: Revocation) throws(TresorError)
 
-        /// Looks whether there is room for one more, and the next start would find it.
+        /// Looks whether there is room for one more, and the next start would find it: the last one is not damaged.
         ///
         /// - Throws: as ``append(_:)``.
         func checkPlace() throws(TresorError)

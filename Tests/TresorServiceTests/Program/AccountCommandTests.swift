@@ -22,6 +22,7 @@
             let server: ServerProcess
             let admin: Identity
             let store: HTTPStore
+            let port: Int
 
             init() async throws {
                 site = try Site()
@@ -34,7 +35,7 @@
                 // A backup of before the first run.
                 try FileManager.default.copyItem(atPath: site["clinic.db"], toPath: site["new.db"])
                 server = try ServerProcess(["run", site["clinic.db"], "--listen", "127.0.0.1:0"])
-                let port = try #require(await server.port(), "\(server.said)")
+                port = try #require(await server.port(), "\(server.said)")
                 store = try HTTPStore("http://127.0.0.1:\(port)")
             }
 
@@ -81,6 +82,31 @@
             await stage.stop()
         }
 
+        /// What would stand behind a record that was changed is not believed to be written.
+        @Test func A237_damagedRevocationsAreToldToCloseAndByHealth() async throws {
+            let stage = try await Stage()
+            for handle in ["anna", "bert"] {
+                let person = try Identity.make(handle: Name(typed: handle), time: SystemClock.read())
+                try await Newcomer.register(person, with: stage.store.service)
+            }
+            #expect(await stage.run("close", "anna", "--yes").code == 0)
+            let log = try FileHandle(forUpdating: URL(fileURLWithPath: stage.site["server.key.revoked"]))
+            let end = try log.seekToEnd()
+            try log.seek(toOffset: end - 1)
+            let last = try #require(try log.readToEnd()?.first)
+            try log.seek(toOffset: end - 1)
+            try log.write(contentsOf: [last ^ 1])
+            let closed = await stage.run("close", "bert", "--yes")
+            #expect(closed.code != 0 && !closed.output.contains("closed the account"), "\(closed.output)")
+            let words = "closed nothing: the file of revocations is damaged: stop the service, put the newest"
+            #expect(closed.error.contains(words), "\(closed.error)")
+            let client = try RawClient(port: stage.port)
+            await client.send("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            #expect(await client.readAnswer()?.status == 503)
+            #expect(await stage.server.says("\"level\":\"error\",\"event\":\"revocations-damaged\""))
+            await stage.stop()
+        }
+
         /// A service knows each account, and a home only some people.
         @Test func handlesThatLookAlikeAreShown() async throws {
             let stage = try await Stage()
@@ -93,6 +119,21 @@
             let alike = "these handles look alike: anna, \u{430}nna (U+430)\n"
             #expect(list.error == "tresor-server: \(alike)", "\(list.error)")
             await stage.stop()
+        }
+
+        /// Somebody may register very many of them.
+        @Test func handlesThatLookAlikeFillNoScreen() throws {
+            func names(_ count: Int, of letter: String) throws -> [Name] {
+                try (1...count).reversed().map { try Name(typed: String(repeating: letter, count: $0)) }
+            }
+            let lines = AccountsCommand.lines(of: [
+                try names(2, of: "c"), try names(1, of: "b"), try names(11, of: "a"), try names(8, of: "\u{430}"),
+            ])
+            #expect(lines.count == 3)
+            let start = "these handles look alike: "
+            #expect(lines[0] == start + "a, aa, aaa, aaaa, aaaaa, aaaaaa, aaaaaaa, aaaaaaaa, and 3 more")
+            #expect(lines[1] == start + "c, cc")
+            #expect(lines[2].hasPrefix(start + "\u{430} (U+430), ") && !lines[2].hasSuffix("more"))
         }
 
         @Test func whoIsNotClosedIsNamed() async throws {

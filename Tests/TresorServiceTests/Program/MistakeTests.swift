@@ -9,6 +9,8 @@
     import TresorSQLite
     import TresorTesting
 
+    @testable import TresorServer
+
     /// The mistakes of an operator: each time the message says which, and nothing is half done.
     @Suite struct MistakeTests {
         private func expect(
@@ -193,6 +195,14 @@
                 await ServerProcess.run([
                     "init", site["other.db"], "--operator", site["server.key"], "--server-key", site["other.key"],
                 ]), 14, "\(site["server.key"]) is no card, or is damaged")
+            // A card of a later version, behind its first bytes, is not called damaged.
+            var newer = try Data(contentsOf: URL(fileURLWithPath: site["operator.card"]))
+            newer[8] += 1
+            try newer.write(to: URL(fileURLWithPath: site["newer.card"]))
+            expect(
+                await ServerProcess.run([
+                    "init", site["other.db"], "--operator", site["newer.card"], "--server-key", site["other.key"],
+                ]), 19, "\(site["newer.card"]) is of a newer release; install that one")
             let run = ["run", site["clinic.db"]]
             expect(await ServerProcess.run(["check", site["none.db"]]), 10, "it is missing; make it with")
             expect(await ServerProcess.run(["import", site["clinic.db"], site["none.db"]]), 10, "it is missing")
@@ -277,11 +287,13 @@
             #expect(said.contains("\(log.path) ended with a part of a record, which was cut off"), "\(said)")
             #expect(try Data(contentsOf: log) == whole)
             #expect(try await !start().contains("revocation-torn"))
-            // A record of full length.
-            let changed = whole + Data(repeating: 1, count: 105)
-            try changed.write(to: log)
-            expect(await ServerProcess.run(run), 14, "cannot read the file of revocations: it is damaged")
-            #expect(try Data(contentsOf: log) == changed)
+            // A record of full length, also with a part of another one behind it.
+            for count in [RevokedLog.recordByteCount, 105] {
+                let changed = whole + Data(repeating: 1, count: count)
+                try changed.write(to: log)
+                expect(await ServerProcess.run(run), 14, "cannot read the file of revocations: it is damaged")
+                #expect(try Data(contentsOf: log) == changed)
+            }
         }
 
         /// A restore below a service that runs: what it took after that would be lost.

@@ -94,7 +94,7 @@
         /// The size of a record may be there before its bytes are: a sector of the disk is then zero.
         @Test func A237_aRecordWhoseSectorIsMissingIsCut() async throws {
             let log = try open()
-            for record in records.prefix(5) { try log.append(record) }
+            for record in records { try log.append(record) }
             let whole = try bytes()
             let start = whole.count - RevokedLog.recordByteCount
             try #require(start < 512 && 512 < whole.count)
@@ -105,7 +105,7 @@
             }
             for range in [start..<512, 512..<whole.count, start..<whole.count] {
                 try zero(range)
-                #expect(try await read(try open()) == Array(records.prefix(4)))
+                #expect(try await read(try open()) == Array(records.prefix(5)))
                 #expect(try bytes() == Array(whole.prefix(start)))
             }
             // Less than a sector is no sector.
@@ -122,16 +122,29 @@
             for record in records { try log.append(record) }
             let whole = try bytes()
             let start = whole.count - RevokedLog.recordByteCount
-            for offset in [start, start + 40, whole.count - 1] {
+            let tails = [0, 1, RevokedLog.checkByteCount, RevokedLog.recordByteCount - 1]
+            for (offset, tail) in [start, start + 40, whole.count - 1].flatMap({ offset in tails.map { (offset, $0) } })
+            {
                 var changed = whole
                 changed[offset] ^= 1
+                // A part of a record stands behind a whole one alone.
+                changed += whole.suffix(tail)
                 try write(changed)
                 await #expect(throws: TresorError.altered) { try await read(try open()) }
                 // Nothing is written where no start reads it.
                 #expect(throws: TresorError.failed(.notNoted)) { try log.append(records[0]) }
+                #expect(throws: TresorError.failed(.notNoted)) { try log.checkPlace() }
                 RevokedLog.dropSuperseded(at: path, of: server)
                 #expect(try bytes() == changed)
             }
+        }
+
+        /// Nothing is written into a file without its beginning, which no start reads.
+        @Test func A237_anEmptiedFileTakesNoRecord() throws {
+            let log = try open()
+            #expect(truncate(path, 0) == 0)
+            #expect(throws: TresorError.failed(.notNoted)) { try log.append(records[0]) }
+            #expect(try bytes().isEmpty)
         }
 
         /// A command appends beside a service that reads the file.

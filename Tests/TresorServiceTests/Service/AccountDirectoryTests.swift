@@ -30,9 +30,9 @@
             let removed = try #require(people.first { $0.user == house.removed.user })
             #expect(removed.founded == 0 && removed.joined == 0)
             // The owners can take somebody out before the account is closed.
-            #expect(try await directory.owners(beside: house.reader.user) == [owner.handle])
-            #expect(try await directory.owners(beside: house.owner.user).isEmpty)
-            #expect(try await directory.owners(beside: house.removed.user).isEmpty)
+            #expect(try await directory.owners(beside: house.reader.user).handles == [owner.handle])
+            #expect(try await directory.owners(beside: house.owner.user).handles.isEmpty)
+            #expect(try await directory.owners(beside: house.removed.user).handles.isEmpty)
             let asked = try #require(people.first { $0.user == waiting.user })
             #expect(asked.state == .asked && asked.registered == house.bench.clock.now)
             #expect(try await directory.person(house.owner.user) == owner)
@@ -42,6 +42,19 @@
                 let later = try await directory.people(after: person.user)
                 #expect(later == people.filter { $0.user > person.user })
             }
+        }
+
+        /// Owners of what the person founded can delete it, and are asked first.
+        @Test func theOwnersOfWhatSomebodyFoundedComeFirst() async throws {
+            let house = try await Household(Bench())
+            let letters = try await house.cast.tresor("letters", of: house.reader)
+            try await letters.perform(
+                .share(with: [house.writer.chain], role: .owner, fromNow: false, notAfter: nil))
+            let directory = house.bench.service.directory
+            let all = try await directory.owners(beside: house.reader.user)
+            #expect(all.handles.map(\.text) == ["writer", "owner"] && !all.areCut)
+            let first = try await directory.owners(beside: house.reader.user, limit: 1)
+            #expect(first.handles.map(\.text) == ["writer"] && first.areCut)
         }
 
         /// The account goes, and nothing of anybody else.

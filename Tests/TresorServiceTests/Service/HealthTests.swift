@@ -32,6 +32,36 @@
             #expect(await service.isHealthy())
         }
 
+        /// No revocation is written behind a record that was changed.
+        @Test func A237_aServiceWithDamagedRevocationsIsNotHealthy() async throws {
+            let bench = try await Bench()
+            let directory = try TestDirectory()
+            let url = URL(fileURLWithPath: directory["server.key.revoked"])
+            let log = try RevokedLog.open(at: url.path, of: bench.service.id, creating: true)
+            try log.append(.withdrawal(bench.service.id))
+            let time = Mutex(ContinuousClock.now)
+            var settings = bench.settings
+            settings.steadyClock = { time.withLock { $0 } }
+            settings.revocations = log
+            let service = try Service(engine: bench.engine, settings: settings)
+            defer { service.shutDown() }
+            #expect(await service.isHealthy())
+            let whole = try Data(contentsOf: url)
+            var damaged = whole
+            damaged[whole.count - 1] ^= 1
+            for changed in [damaged, Data()] {
+                try changed.write(to: url)
+                time.withLock { $0 += .seconds(1) }
+                #expect(await !service.isHealthy())
+                #expect(log.isDamaged)
+                #expect(try Data(contentsOf: url) == changed)
+                try whole.write(to: url)
+                time.withLock { $0 += .seconds(1) }
+                #expect(await service.isHealthy())
+                #expect(!log.isDamaged)
+            }
+        }
+
         /// A look that writes would take the last room away from those who revoke something.
         @Test func aFullDiskIsNotHealthyAndStaysAsItIs() async throws {
             let bench = try await Bench()

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Foundation
+    import Synchronization
+    import Testing
+    import TresorCore
+    import TresorCrypto
+
+    @testable import TresorService
+
+    /// An SQLite file that somebody moves or replaces while a process works on it.
+    @Suite struct LostFileTests {
+        private static let items = Schema(steps: [[Table(name: "items", columns: [.bytes("item")], key: ["item"])]])
+
+        /// A write that waited, or that is at work, takes nothing that no later start would find.
+        @Test func aFileThatIsMovedBelowAWriteTakesNothing() async throws {
+            let directory = try TestDirectory()
+            let (path, lost) = (directory["service.db"], directory["lost.db"])
+            let engine = try await SQLiteEngine.open(at: path, creating: true)
+            try await Self.items.migrate(engine)
+            let goOn = DispatchSemaphore(value: 0)
+            let bodies = Mutex(0)
+            @Sendable func write(waiting: Bool) async -> TresorError? {
+                do throws(TresorError) {
+                    try await engine.write { (transaction) throws(TresorError) in
+                        bodies.withLock { $0 += 1 }
+                        if waiting { goOn.wait() }
+                        _ = try transaction.run([SQL("INSERT INTO items (item) VALUES ($1)", [.bytes([1])])])
+                    }
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            async let first = write(waiting: true)
+            while bodies.withLock({ $0 }) == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            async let second = write(waiting: false)
+            try await Task.sleep(for: .milliseconds(100))
+            #expect(rename(path, lost) == 0)
+            goOn.signal()
+            let failures = [await first, await second]
+            let failure: TresorError? = .store(.inputOutput)
+            #expect(failures == [failure, failure])
+            let count = bodies.withLock { $0 }
+            #expect(count == 1 && engine.outage.reason != nil)
+            #expect(rename(lost, path) == 0)
+            let rows = try await engine.read(SQL("SELECT count(*) FROM items"))
+            #expect(rows == [SQLRow([0])])
+            await engine.close()
+        }
+    }
+#endif
