@@ -41,6 +41,15 @@ import TresorCrypto
         }
     }
 
+    /// A store of a service with log-ins by password.
+    private struct LoginFront: FrontStore, LoginStore {
+        let truth: any Store
+        let service: LoginService
+
+        var caller: any ServiceCaller { service }
+        var audience: Audience { Audience(isSecure: true, host: "tresor.example", port: 443) }
+    }
+
     /// An app's user interface, which must stay free.
     private actor UserInterface {
         private let executor = QueueExecutor()
@@ -186,6 +195,18 @@ import TresorCrypto
             #expect(home.readings == start)
         }
 
+        func logsIn() async throws {
+            let front = LoginFront(truth: world.store, service: try LoginService())
+            let clock = world.clock
+            let there = WatchedHome(watching: executor)
+            _ = try await Client(home: home, store: front, clock: { clock.now }).register(
+                "anna", password: password("password of anna"), cost: .floor)
+            _ = try await Client(home: there, store: front, clock: { clock.now }).logIn(
+                "anna", password: password("password of anna"), cost: .floor)
+            #expect(home.readings == 0)
+            #expect(there.readings == 0)
+        }
+
         private func begin() async throws -> Session {
             let start = home.readings
             let anna = try await client.makeIdentity(
@@ -203,6 +224,8 @@ import TresorCrypto
     @Test func noStreamReadsTheHomeWhereItsCallerRuns() async throws { try await UserInterface().streams() }
 
     @Test func noLookRunsWhereItsCallerRuns() async throws { try await UserInterface().looksAround() }
+
+    @Test func noLogInRunsWhereItsCallerRuns() async throws { try await UserInterface().logsIn() }
 
     @Test func noUnlockingRunsWhereItsCallerRuns() async throws { try await UserInterface().unlocks() }
 }
