@@ -34,9 +34,8 @@
                 }
             }
             async let first = write(waiting: true)
-            while bodies.withLock({ $0 }) == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            try await wait(looks: 100_000) { bodies.withLock { $0 } == 1 }
             async let second = write(waiting: false)
-            try await Task.sleep(for: .milliseconds(100))
             #expect(rename(path, lost) == 0)
             goOn.signal()
             let failures = [await first, await second]
