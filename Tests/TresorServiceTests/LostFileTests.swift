@@ -3,6 +3,7 @@
 #if Server
     import Foundation
     import Synchronization
+    import TestSupport
     import Testing
     import TresorCore
     import TresorCrypto
