@@ -3,7 +3,6 @@
 #if Server
     import Foundation
     import Synchronization
-    import TestSupport
     import Testing
     import TresorCore
     import TresorCrypto
@@ -20,13 +19,16 @@
             let (path, lost) = (directory["service.db"], directory["lost.db"])
             let engine = try await SQLiteEngine.open(at: path, creating: true)
             try await Self.items.migrate(engine)
-            let goOn = DispatchSemaphore(value: 0)
+            let (hasBegun, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let bodies = Mutex(0)
             @Sendable func write(waiting: Bool) async -> TresorError? {
                 do throws(TresorError) {
                     try await engine.write { (transaction) throws(TresorError) in
                         bodies.withLock { $0 += 1 }
-                        if waiting { goOn.wait() }
+                        if waiting {
+                            hasBegun.signal()
+                            goOn.wait()
+                        }
                         _ = try transaction.run([SQL("INSERT INTO items (item) VALUES ($1)", [.bytes([1])])])
                     }
                     return nil
@@ -35,7 +37,7 @@
                 }
             }
             async let first = write(waiting: true)
-            try await wait(looks: 100_000) { bodies.withLock { $0 } == 1 }
+            try await Cores.apart { hasBegun.wait() }
             async let second = write(waiting: false)
             #expect(rename(path, lost) == 0)
             goOn.signal()

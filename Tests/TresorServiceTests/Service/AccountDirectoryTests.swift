@@ -270,8 +270,8 @@
                     var failure: ServerFailure?
                     do {
                         try await opener.takeBack(log, from: service, in: place)
-                    } catch let thrown as ServerFailure {
-                        failure = thrown
+                    } catch {
+                        failure = error
                     }
                     #expect(failure?.message == said + words)
                 }
