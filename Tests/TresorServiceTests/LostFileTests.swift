@@ -13,6 +13,10 @@
     @Suite struct LostFileTests {
         private static let items = Schema(steps: [[Table(name: "items", columns: [.bytes("item")], key: ["item"])]])
 
+        private final class Bodies: Sendable {
+            let count = Mutex(0)
+        }
+
         /// A write that waited, or that is at work, takes nothing that no later start would find.
         @Test func aFileThatIsMovedBelowAWriteTakesNothing() async throws {
             let directory = try TestDirectory()
@@ -20,11 +24,11 @@
             let engine = try await SQLiteEngine.open(at: path, creating: true)
             try await Self.items.migrate(engine)
             let (hasBegun, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-            let bodies = Mutex(0)
+            let bodies = Bodies()
             @Sendable func write(waiting: Bool) async -> TresorError? {
                 do throws(TresorError) {
                     try await engine.write { (transaction) throws(TresorError) in
-                        bodies.withLock { $0 += 1 }
+                        bodies.count.withLock { $0 += 1 }
                         if waiting {
                             hasBegun.signal()
                             goOn.wait()
@@ -36,15 +40,15 @@
                     return error
                 }
             }
-            async let first = write(waiting: true)
+            let first = Task { await write(waiting: true) }
             try await Cores.apart { hasBegun.wait() }
-            async let second = write(waiting: false)
+            let second = Task { await write(waiting: false) }
             #expect(rename(path, lost) == 0)
             goOn.signal()
-            let failures = [await first, await second]
+            let failures = [await first.value, await second.value]
             let failure: TresorError? = .store(.inputOutput)
             #expect(failures == [failure, failure])
-            let count = bodies.withLock { $0 }
+            let count = bodies.count.withLock { $0 }
             #expect(count == 1 && engine.outage.reason != nil)
             #expect(rename(lost, path) == 0)
             let rows = try await engine.read(SQL("SELECT count(*) FROM items"))
