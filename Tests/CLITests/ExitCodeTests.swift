@@ -13,7 +13,7 @@ struct ExitCodeTests {
         "forget": [10, 14, 15, 16, 19, 130], "device": [15, 16, 17], "recover": [13, 17], "create": [16],
         "log": [16], "export": [16], "import": [16, 130],
         "register": [11, 19, 130], "login": [13, 19, 130],
-        "logout": [13, 14, 19, 130], "approve": [11, 14, 15, 16, 19, 130],
+        "logout": [13, 19, 130], "approve": [11, 14, 15, 16, 19, 130],
         "inspect": [130], "selftest": [1, 130], "completion": [1, 130], "help": [1, 130],
     ]
 

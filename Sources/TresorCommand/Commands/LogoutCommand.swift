@@ -44,7 +44,7 @@ struct LogoutCommand: SurfaceCommand {
         let erasure = erase ? try await HomeErasure.plan(options, losing: force) : nil
         try erasure?.confirm(yes: yes)
         let hasEnded = try await leave(local, erasure)
-        try await erasure?.perform()
+        try await erasure?.perform(losing: force)
         guard options.json else { return }
         try local.output.object([
             "type": "logout", "remembered": false, "sessions_ended": .bool(hasEnded), "erased": .bool(erase),
@@ -60,22 +60,27 @@ struct LogoutCommand: SurfaceCommand {
         do {
             if let service = try await service(for: erasure, local) { hasEnded = try await endSessions(at: service) }
         } catch {
-            failure = CommandFailure(error)
+            failure = unended(CommandFailure(error))
         }
         do {
             // A store that is away was asked once. The device share goes with the rest of the home.
             if erasure?.asksStore != false { try await ForgetCommand.forget(options) }
         } catch {
             // The share here is destroyed. What it belongs to in the store opens nothing without it.
-            guard erasure?.hasIdentity == false else { throw error }
+            guard let erasure, force || !erasure.hasIdentity else { throw failure ?? CommandFailure(error) }
             local.output.say("the store may keep what belonged to this device: \(CommandFailure(error).message)")
         }
         guard let failure else { return hasEnded }
+        guard erasure != nil, force else { throw failure }
+        local.output.say(failure.message)
+        return hasEnded
+    }
+
+    private func unended(_ failure: CommandFailure) -> CommandFailure {
         let isShort = failure.error.isOfTheStore || failure.error == .busy
-        throw CommandFailure(
-            failure.error,
-            "your sessions did not end\(erasure == nil ? "" : " and nothing was erased")"
-                + "\(isShort ? ", run this again later" : ""): \(failure.message)",
+        let words = (erase ? " and nothing was erased" : "") + (isShort ? ", run this again later" : "")
+        return CommandFailure(
+            failure.error, "your sessions did not end\(erase && force ? "" : words): \(failure.message)",
             hints: failure.hints, file: failure.file)
     }
 

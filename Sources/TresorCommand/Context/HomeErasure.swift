@@ -298,14 +298,23 @@ struct HomeErasure {
     }
 
     /// Erases the home, and then the note of its store. Nobody changes the key slots while that is done.
-    func perform() async throws {
+    ///
+    /// - Parameter isForced: whether what the store does not delete stops nothing.
+    func perform(losing isForced: Bool) async throws {
         let places = workplace.invocation.places
         guard try identity != nil || !home.isEmpty() else {
             places.forgetStore()
             return workplace.output.say("there is nothing to erase in \(DisplayText.quoted(places.data))")
         }
         guard let lock = try home.slotLock() else { throw TresorError.busy }
-        try await settle()
+        do {
+            try await settle()
+        } catch {
+            guard isForced else { throw error }
+            workplace.output.say(
+                "the store may keep what was to be deleted, until tresor rotate --identity on another machine: "
+                    + CommandFailure(error).message)
+        }
         try erase()
         places.forgetStore()
         _ = consume lock

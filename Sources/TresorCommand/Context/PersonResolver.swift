@@ -88,7 +88,9 @@ struct PersonResolver: Sendable {
             }
             return people.map { Candidate(chain: $0.chain, trust: $0.trust) }
         } catch {
-            guard let words = Self.words(for: error) else { throw CommandFailure(error) }
+            // The error of a damaged file of this home is none of the card.
+            let isOfHome = Surroundings.current.homeFault.failure(for: error) != nil
+            guard !isOfHome, let words = Self.words(for: error) else { throw CommandFailure(error) }
             throw CommandFailure(of: error, "the card of \(DisplayText.name(text)) is \(words)")
         }
     }

@@ -88,12 +88,14 @@ enum HintCompletion {
 
     /// The same command with its operands behind `--`, and among them the name of a file that was taken for an option. One
     /// that stands behind an option stays its value.
-    static func takingAsOperand(_ word: String) -> String {
+    ///
+    /// - Parameter canonical: the long name of an option, or the name itself.
+    static func takingAsOperand(_ word: String, canonical: (String) -> String) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
         let apart = parts(of: words.map { $0 == word ? "operand" : $0 })
         let index = words.firstIndex(of: word)
         if let index, case .value(let option)? = apart.first(where: { $0.index == index })?.role {
-            let name = DeclaredOptions.canonical(option)
+            let name = canonical(option)
             // -o and -C alone have no long name, and take paths.
             let value = name.hasPrefix("--") ? ["\(name)=\(word)"] : [words[index - 1], "./\(word)"]
             let again = "tresor \(text(words[..<(index - 1)] + value + words[(index + 1)...]))"

@@ -33,7 +33,7 @@ enum DeclaredOptions {
         if let file {
             return CommandFailure(
                 .usage, "\(DisplayText.quoted(file)) is taken for an option, because it begins with a hyphen",
-                hints: [HintCompletion.takingAsOperand(file)], usage: command.page.usage)
+                hints: [HintCompletion.takingAsOperand(file, canonical: canonical)], usage: command.page.usage)
         }
         let known = all.filter { $0.hasPrefix("--") }
         let typed = words.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
