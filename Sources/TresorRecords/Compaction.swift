@@ -83,10 +83,11 @@ struct Compaction: Sendable {
         throw .busy
     }
 
-    /// The head up to which a sync went that met nothing which stands against a compaction.
+    /// The head up to which a sync went that met nothing which stands against a compaction. A lack of room does not: a
+    /// compaction ends it.
     private func checked(_ synced: SyncReport) throws(TresorError) -> UInt64 {
         guard !synced.isGone else { throw .noAccess }
-        if let held = synced.held { throw held }
+        if let held = synced.held, held != .store(.full) { throw held }
         return synced.head
     }
 

@@ -129,11 +129,12 @@ package struct Outbox: Hashable, Sendable {
 
     /// Takes the first sets that fit into one pack, and whose attachments one commit can name.
     ///
+    /// - Parameter most: the most sets, the smallest of all; `nil` for the first ones, however many.
     /// - Returns: the items of the pack, by rising name.
-    func next() -> [Item] {
+    func next(smallest most: Int? = nil) -> [Item] {
         var items: [Item] = []
         var (byteCount, contentCount) = (3, 0)
-        for set in pending {
+        for set in most.map({ pending.sorted { size(of: $0) < size(of: $1) }.prefix($0) }) ?? pending[...] {
             byteCount += set.reduce(0) { $0 + $1.byteCount }
             contentCount += set.count { $0.heldContent != nil }
             let fits =
@@ -143,6 +144,11 @@ package struct Outbox: Hashable, Sendable {
             items += set
         }
         return items.sorted { $0.record < $1.record }
+    }
+
+    /// The bytes of a set, with the contents that lie beside the outbox.
+    private func size(of set: [Item]) -> UInt64 {
+        set.reduce(0) { $0 + UInt64($1.byteCount) + ($1.heldContent.flatMap { content($0)?.byteCount } ?? 0) }
     }
 
     /// Freezes a commit of some pending changes.
@@ -164,13 +170,24 @@ package struct Outbox: Hashable, Sendable {
         release(attachments)
     }
 
-    /// The place of the commit is not free: its changes are pending again, before those made later.
-    mutating func giveBack() {
-        guard let sent else { return }
+    /// The place of the commit is not free, or no store has it: its changes are pending again, before those made later.
+    ///
+    /// - Parameter sets: the sets of which it was made, as far as they are known. What is in none of them is one set.
+    /// - Returns: the number of sets that are pending again.
+    @discardableResult mutating func giveBack(as sets: [[Item]] = []) -> Int {
+        guard let sent else { return 0 }
         let newer = Set(pending.joined().map(\.record))
-        let items = sent.items.filter { !newer.contains($0.record) }
-        if !items.isEmpty { pending.insert(items, at: 0) }
+        var left = Set(sent.items)
+        var back: [[Item]] = []
+        for set in sets where left.isSuperset(of: set) {
+            back.append(set)
+            left.subtract(set)
+        }
+        back.insert(sent.items.filter { left.contains($0) }, at: 0)
+        back = back.map { $0.filter { !newer.contains($0.record) } }.filter { !$0.isEmpty }
+        pending.insert(contentsOf: back, at: 0)
         self.sent = nil
+        return back.count
     }
 
     /// Throws away all changes. What is held for them is needed no more.

@@ -168,8 +168,14 @@ extension OutboxFile {
 
     /// Does the same for blobs that no entry before `first` names.
     func forgetParts(of blobs: [Blob], namedFrom first: UInt64) async -> Bool {
+        guard !session.client.isDistant else { return true }
+        return await giveBackRoom(of: blobs, namedFrom: first)
+    }
+
+    /// Does the same at a service too, which would keep for days what it took.
+    @discardableResult func giveBackRoom(of blobs: [Blob], namedFrom first: UInt64) async -> Bool {
         let client = session.client
-        guard !blobs.isEmpty, !client.isDistant else { return true }
+        guard !blobs.isEmpty else { return true }
         do throws(TresorError) {
             // The newest log decides: a copy of this home may have sent them. It stays unseen by what is shown here.
             let state = try await client.logs.state(of: tresor, remembering: .no)

@@ -32,6 +32,8 @@ struct RecordSync: Sendable {
         var report = SyncReport(tresor: tresor)
         // How often what was sent is not seen in the log, and the commit that was sent last.
         var (failures, last) = (0, Outbox.Sent?.none)
+        // Once the store had no room for a commit: the most sets of the next one, which are the smallest.
+        var most: Int?
         while true {
             try Cancellation.check()
             let state = try await client.logs.state(of: tresor)
@@ -58,11 +60,16 @@ struct RecordSync: Sendable {
             report.unsent = box.records.map(\.text)
             guard sending, !box.isEmpty else { return report }
             var failing: Name?
+            // The commit that nobody has sent before.
+            var fresh: Outbox.Sent?
             do throws(TresorError) {
                 guard failures < Self.attemptCount else { throw .busy }
                 failures += 1
-                let sent: Outbox.Sent?
-                if let waiting = box.sent { sent = waiting } else { sent = try await freeze(box, &failing) }
+                var sent = box.sent
+                if sent == nil, let frozen = try await freeze(box, smallest: most, &failing) {
+                    sent = frozen.commit
+                    fresh = frozen.isNew ? sent : nil
+                }
                 // Where it was sent just now and its place is free, the store lacks an attachment.
                 if let sent { try await send(sent, in: state, isAgain: sent == last, &failing) }
                 last = sent
@@ -72,6 +79,14 @@ struct RecordSync: Sendable {
                 default: break
                 }
                 if error == .noAccess, (try? await isOut()) == true { continue }
+                if error == .store(.full), let fresh {
+                    let count = try await takeBack(fresh, as: box.pending)
+                    failures -= 1
+                    if count > 1 {
+                        most = count / 2
+                        continue
+                    }
+                }
                 report.held = error
                 let box = try await outbox.present()
                 report.damaged = failing?.text
@@ -79,6 +94,19 @@ struct RecordSync: Sendable {
                 report.unsent = box.records.map(\.text)
                 return report
             }
+        }
+    }
+
+    /// Takes back a commit that the store refused for room, and that it was never asked to take before: the log does not
+    /// get it. The room that its attachments have taken goes back, and its changes are pending as before.
+    ///
+    /// - Parameter sets: the pending changes before the commit was made.
+    /// - Returns: the number of sets of the commit.
+    private func takeBack(_ sent: Outbox.Sent, as sets: [[Item]]) async throws(TresorError) -> Int {
+        let box = try await outbox.present()
+        if box.sent == sent { await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0) }
+        return try await outbox.change { (outbox) throws(TresorError) in
+            outbox.sent == sent ? outbox.giveBack(as: sets) : 0
         }
     }
 
@@ -165,16 +193,21 @@ struct RecordSync: Sendable {
     ///
     /// - Parameters:
     ///   - box: the outbox, as it was read last.
+    ///   - most: the most sets of the commit, as for ``Outbox/next(smallest:)``.
     ///   - failing: becomes the record whose content the home has lost or altered.
-    /// - Returns: the commit; `nil` where another program was faster: it sent the changes, or saw more of the log.
-    private func freeze(_ box: Outbox, _ failing: inout Name?) async throws(TresorError) -> Outbox.Sent? {
+    /// - Returns: the commit, and whether no other program made it; `nil` where another program was faster: it sent the
+    ///   changes, or saw more of the log.
+    private func freeze(
+        _ box: Outbox, smallest most: Int?, _ failing: inout Name?
+    ) async throws(TresorError) -> (commit: Outbox.Sent, isNew: Bool)? {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        try await AttachmentSealing(outbox: outbox).seal(box, in: state, with: keys, failing: &failing)
+        try await AttachmentSealing(outbox: outbox).seal(
+            box, smallest: most, in: state, with: keys, failing: &failing)
         let (identity, time) = (session.identity, client.clock())
         return try await outbox.change { (outbox) throws(TresorError) in
-            if let sent = outbox.sent { return sent }
-            let items = outbox.next()
+            if let sent = outbox.sent { return (sent, false) }
+            let items = outbox.next(smallest: most)
             // A change may replace a commit that this state does not have yet.
             guard !items.isEmpty, try client.archive.pinnedHead(of: tresor) == state.head else { return nil }
             var attachments: [Blob] = []
@@ -196,7 +229,7 @@ struct RecordSync: Sendable {
             guard fold.voidRule == nil else { throw .noAccess }
             let sent = Outbox.Sent(entry: entry, pack: pack, items: items)
             outbox.freeze(sent)
-            return sent
+            return (sent, true)
         }
     }
 

@@ -153,11 +153,19 @@ extension Records {
     /// - Throws: ``TresorError/busy`` while a commit is on its way that may be in the log, unless this person is out of
     ///   the tresor.
     @concurrent public func dropUnsent() async throws(TresorError) -> [String] {
+        try await dropUnsent(afterRefusal: false)
+    }
+
+    /// Does what ``dropUnsent()`` does.
+    ///
+    /// - Parameter isRefused: whether a sync has just ended because the store has no room: then a commit that was sent goes
+    ///   too. It comes into the log only if a request of before is still under way.
+    @concurrent package func dropUnsent(afterRefusal isRefused: Bool) async throws(TresorError) -> [String] {
         let (names, lost) = try await outbox.change { (outbox) throws(TresorError) in
             // Without a verified log, the commit that was sent may be in it.
             let state = try session.client.archive.verifiedState(of: tresor)
             let isGone = state.map { $0.members[session.user] == nil } ?? false
-            guard isGone || outbox.sent == nil else { throw .busy }
+            guard isGone || isRefused || outbox.sent == nil else { throw .busy }
             let (names, lost) = (outbox.records.map(\.text), outbox.lostAttachments)
             outbox.dropAll()
             return (names, lost)

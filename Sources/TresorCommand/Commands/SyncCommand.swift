@@ -14,7 +14,8 @@ struct SyncCommand: SurfaceCommand {
             discussion: """
                 Prints for each tresor how many commits came and how many changes were sent. STATE is ok, incomplete \
                 (the store lacks something), void (somebody wrote what nobody can read), unsent, or left. A removed \
-                person's copies are deleted; --drop throws away what they had not sent. --watch goes on until it is \
+                person's copies are deleted; --drop throws away what they had not sent, and changes for which there is no \
+                room or that you may not make any more. --watch goes on until it is \
                 interrupted, with a line for each tresor in which something changed. Without -t, your devices also \
                 tell each other whom you verified and what they saw of each tresor, by a tresor of your own that \
                 list --all shows.
@@ -30,7 +31,7 @@ struct SyncCommand: SurfaceCommand {
     @Flag(help: "Go on, and sync again whenever something changed.")
     var watch = false
 
-    @Flag(help: "Throw away unsent changes of tresors that you have left.")
+    @Flag(help: "Throw away unsent changes that cannot be sent.")
     var drop = false
 
     @OptionGroup var consent: ConsentOption
@@ -247,10 +248,10 @@ struct SyncCommand: SurfaceCommand {
             }
         }
         await HomeRecords(of: records).keepWraps()
-        if drop, report.isGone, !report.unsent.isEmpty {
+        if drop, Self.isLost(report) {
             do {
                 try workplace.confirm("throw away \(Self.count(report.unsent)) of \(title)?", yes: consent.yes)
-                _ = try await records.dropUnsent()
+                _ = try await records.dropUnsent(afterRefusal: report.held == .store(.full))
                 report = try await records.sync()
             } catch let error as TresorError where watch {
                 throw error
@@ -305,6 +306,12 @@ struct SyncCommand: SurfaceCommand {
     ) {
         workplace.output.say("\(workplace.tresors.title(of: summary)): \(text)")
         for hint in hints { workplace.output.hint(hint) }
+    }
+
+    /// Whether what is unsent cannot be sent: the person has left or may not write, or there is no room.
+    private static func isLost(_ report: SyncReport) -> Bool {
+        guard !report.unsent.isEmpty else { return false }
+        return report.isGone || report.held == .store(.full) || report.held == .noAccess
     }
 
     private static func count(_ unsent: [String]) -> String {

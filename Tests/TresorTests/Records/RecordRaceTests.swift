@@ -127,6 +127,26 @@ import TresorTesting
         #expect(before.read(.outbox(scene.tresor)) != nil)
     }
 
+    /// A store without room keeps nothing frozen that it never had, and what it may have had can be given up then.
+    @Test func whatAStoreHasNoRoomForIsPendingAgain() async throws {
+        let scene = try await Scene()
+        try await scene.records.put("plan", "one".utf8)
+        try await scene.records.put("note", "two".utf8)
+        let full = scene.refusing(.store(.full))
+        #expect(try await scene.open(scene.home, full).sync().held == .store(.full))
+        #expect(full.calls.count { $0.name == "append" } == 2)
+        let box = try await scene.records.outbox.present()
+        #expect(box.sent == nil && box.pending.count == 2)
+        #expect(try await scene.records.dropUnsent() == ["note", "plan"])
+        try await scene.records.put("plan", "three".utf8)
+        #expect(try await scene.open(scene.home, scene.refusing(.busy)).sync().held == .busy)
+        let again = scene.open(scene.home, full)
+        #expect(try await again.sync().held == .store(.full))
+        #expect(await failure { _ = try await again.dropUnsent() } == .busy)
+        #expect(try await again.dropUnsent(afterRefusal: true) == ["plan"])
+        #expect(try await scene.records.sync().held == nil)
+    }
+
     @Test func manyFullPacksAreSentInOneSync() async throws {
         let scene = try await Scene()
         let content = [UInt8](repeating: 1, count: 60_000)

@@ -214,6 +214,13 @@
             try await Self.expectReal(without: .askedApprover) {
                 try await ApprovalTests().takesAnotherApprover()
             }
+            try await Self.expectReal(without: .ownBlobs) {
+                let house = try await Household(Bench())
+                let put = PutBlobRequest(tresor: house.tresor, hash: .zero, part: 0, bytes: [1])
+                _ = try await house.signer(house.owner).ask(put)
+                let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
+                return try await house.signer(house.writer).reply(deletion).status == 200
+            }
         }
 
         @Test func A129_withoutTheCheckAnIdServesTwoBodies() async throws {
