@@ -51,7 +51,7 @@
             return answer
         }
 
-        /// Refuses a user who has not put all parts of some blobs, or blobs that an entry names.
+        /// Refuses blobs that an entry names, or of which somebody else has put a part.
         private static func requirePutters(
             of hashes: [SQLValue], in tresor: SQLValue, _ user: UserID, _ transaction: any SQLTransaction
         ) throws(TresorError) {
@@ -59,11 +59,12 @@
                 of: hashes.map {
                     SQL(
                         """
-                        SELECT 1 FROM blob_orphans o WHERE o.tresor = $1 AND o.hash = $2 AND NOT EXISTS
-                        (SELECT 1 FROM blobs b WHERE b.tresor = $1 AND b.hash = $2 AND b.account <> $3)
+                        SELECT 1 FROM tresors WHERE tresor = $1 AND (
+                            EXISTS (SELECT 1 FROM blob_names WHERE tresor = $1 AND hash = $2)
+                            OR EXISTS (SELECT 1 FROM blobs WHERE tresor = $1 AND hash = $2 AND account <> $3))
                         """, [tresor, $0, .digest(user.digest)])
                 })
-            guard found.allSatisfy({ !$0.isEmpty }) else { throw .noAccess }
+            guard found.allSatisfy(\.isEmpty) else { throw .noAccess }
         }
 
         /// Deletes blobs that were put more than 7 days ago, and that no entry names.

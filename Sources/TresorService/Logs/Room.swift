@@ -36,8 +36,8 @@
             case none
             /// A sixteenth of the quota: for a small entry, as one that deletes records is.
             case small
-            /// As much as the quota: for volumes, which lie beside what they replace until that is deleted, and for the
-            /// checkpoint that names them.
+            /// As much as the quota: for volumes, which lie beside what they replace until that is deleted, for the
+            /// checkpoint that names them, and for what an owner alone wrote where they change people, keys or names.
             case whole
         }
     }
@@ -111,7 +111,8 @@
             case .act:
                 let own = usage.bytes - min(usage.bytes, written.othersBytes)
                 let ownEntries = entries.map { $0 - min($0, written.othersEntries) }
-                return own + demand.bytes <= quotas.bytes && ownEntries.map { $0 < quotas.entries } ?? true
+                return own + demand.bytes <= quotas.bytes(with: .whole)
+                    && ownEntries.map { $0 < quotas.entries } ?? true
             case .owner:
                 return usage.bytes + demand.bytes <= quotas.bytes(with: demand.reserve)
                     && entries.map { $0 < quotas.entries } ?? true

@@ -366,7 +366,7 @@
                 let house = try await Household(Bench())
                 let used = try await house.signer(house.owner).ask(AccountRequest()).bytes
                 guard try await put(house, 200_000, leaving: 1 << 20) == 200 else { return false }
-                let service = try await house.bench.anotherService { $0.quotas.bytes = used + 100_000 }
+                let service = try await house.bench.anotherService { $0.quotas.bytes = (used + 100_000) / 2 }
                 let (epoch, wraps) = try await house.epoch()
                 let request = try await house.request(.epoch(EpochBody(epoch)), by: house.owner, wraps: wraps)
                 return try await house.signer(house.owner).at(service).reply(request).status == 507
