@@ -188,15 +188,17 @@ struct CheckCommand: InputsCommand {
             try await repairKeys(of: state, session, workplace)
             try await workplace.addNewestCard(of: session, to: state)
         }
-        if options.json {
-            try workplace.output.object([
-                "type": "finding", "level": "ok", "subject": .string(id.description),
-                "restored": .unsigned(UInt64(count)), "packs": .unsigned(UInt64(packCount)),
-            ])
-        }
         // A home does not keep attachments, so nobody can restore these.
-        let found = try? await session.records(in: id).check()
-        if let lost = found?.lackedContents { throw CommandFailure(.store(.withheld), lost) }
+        let lost = (try? await session.records(in: id).check())?.lackedContents
+        if options.json {
+            var object: JSONObject = [
+                "type": "finding", "level": lost == nil ? "ok" : "bad", "subject": .string(id.description),
+                "restored": .unsigned(UInt64(count)), "packs": .unsigned(UInt64(packCount)),
+            ]
+            if let lost { object["text"] = .string(lost) }
+            try workplace.output.object(object)
+        }
+        if let lost { throw CommandFailure(.store(.withheld), lost) }
     }
 
     /// The failure of a restoration. What a store has nothing of, and does not take back, was deleted from it.

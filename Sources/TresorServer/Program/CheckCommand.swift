@@ -29,7 +29,8 @@
             throw ServerFailure(
                 .store(.damaged),
                 report.lacksBlobsAlone
-                    ? "the database lacks what its logs name, as after a restore; it needs no other backup"
+                    ? "the database lacks what its logs name, as after a restore: a backup that has it brings it back, or "
+                        + "people do, as said above"
                     : "the database does not agree with its logs; restore it from a backup")
         }
     }

@@ -48,7 +48,7 @@
             await engine.close()
             let check = await ServerProcess.run(["check", path])
             let id = tresor.description.prefix(10)
-            #expect(check.code == 18 && check.error.contains("it needs no other backup"), "\(check.error)")
+            #expect(check.code == 18 && check.error.contains("a backup that has it brings it back"), "\(check.error)")
             #expect(
                 check.output.contains(
                     "tresor \(id): 1 pack, attachment or volume is not there: a member runs tresor check --repair -t \(id)"
