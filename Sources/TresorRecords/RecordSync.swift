@@ -10,6 +10,8 @@ struct RecordSync: Sendable {
     private static let attemptCount = 16
 
     let records: Records
+    /// Whether to send again what there was no room for.
+    var isAgain = true
 
     private var session: Session { records.session }
     private var tresor: TresorID { records.tresor }
@@ -59,34 +61,34 @@ struct RecordSync: Sendable {
             let box = try await outbox.present()
             report.unsent = box.records.map(\.text)
             guard sending, !box.isEmpty else { return report }
+            guard isAgain || box.hasRoom else {
+                report.held = .store(.full)
+                return report
+            }
             var failing: Name?
-            // The commit that nobody has sent before.
-            var fresh: Outbox.Sent?
             do throws(TresorError) {
                 guard failures < Self.attemptCount else { throw .busy }
                 failures += 1
                 var sent = box.sent
-                if sent == nil, let frozen = try await freeze(box, smallest: most, &failing) {
-                    sent = frozen.commit
-                    fresh = frozen.isNew ? sent : nil
-                }
+                if sent == nil { sent = try await freeze(box, smallest: most, &failing) }
                 // Where it was sent just now and its place is free, the store lacks an attachment.
                 if let sent { try await send(sent, in: state, isAgain: sent == last, &failing) }
                 last = sent
             } catch {
+                var error = error
+                if error == .store(.full) {
+                    do throws(TresorError) {
+                        if let count = try await takeBack(as: box.pending), count != 1 {
+                            if count > 1 { (most, failures) = (count / 2, failures - 1) }
+                            continue
+                        }
+                    } catch let other { error = other }
+                }
                 switch error {
                 case .cancelled, .forked, .usage(.locked): throw error
                 default: break
                 }
                 if error == .noAccess, (try? await isOut()) == true { continue }
-                if error == .store(.full), let fresh {
-                    let count = try await takeBack(fresh, as: box.pending)
-                    failures -= 1
-                    if count > 1 {
-                        most = count / 2
-                        continue
-                    }
-                }
                 report.held = error
                 let box = try await outbox.present()
                 report.damaged = failing?.text
@@ -97,16 +99,25 @@ struct RecordSync: Sendable {
         }
     }
 
-    /// Takes back a commit that the store refused for room, and that it was never asked to take before: the log does not
-    /// get it. The room that its attachments have taken goes back, and its changes are pending as before.
+    /// Takes back the sent commit, for which the store has no room: its changes are pending again. First the store gives
+    /// back what the attachments have taken. If that fails, the commit stays as it is, for the next sync.
     ///
     /// - Parameter sets: the pending changes before the commit was made.
-    /// - Returns: the number of sets of the commit.
-    private func takeBack(_ sent: Outbox.Sent, as sets: [[Item]]) async throws(TresorError) -> Int {
+    /// - Returns: the number of sets of the commit; 0 where its place is taken, or another program has taken it back;
+    ///   `nil` for none: something else had no room.
+    private func takeBack(as sets: [[Item]]) async throws(TresorError) -> Int? {
         let box = try await outbox.present()
-        if box.sent == sent { await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0) }
+        guard let sent = box.sent else { return nil }
+        // Another program of this home may have brought it into the log.
+        guard try await client.logs.state(of: tresor).entryCount <= sent.entry.sequence else { return 0 }
+        do throws(TresorError) {
+            try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
+        } catch {
+            // A service keeps for some days what somebody else has put too.
+            guard error == .noAccess else { throw error }
+        }
         return try await outbox.change { (outbox) throws(TresorError) in
-            outbox.sent == sent ? outbox.giveBack(as: sets) : 0
+            outbox.sent == sent ? outbox.refuse(as: sets) : 0
         }
     }
 
@@ -195,18 +206,17 @@ struct RecordSync: Sendable {
     ///   - box: the outbox, as it was read last.
     ///   - most: the most sets of the commit, as for ``Outbox/next(smallest:)``.
     ///   - failing: becomes the record whose content the home has lost or altered.
-    /// - Returns: the commit, and whether no other program made it; `nil` where another program was faster: it sent the
-    ///   changes, or saw more of the log.
+    /// - Returns: the commit; `nil` where another program was faster: it sent the changes, or saw more of the log.
     private func freeze(
         _ box: Outbox, smallest most: Int?, _ failing: inout Name?
-    ) async throws(TresorError) -> (commit: Outbox.Sent, isNew: Bool)? {
+    ) async throws(TresorError) -> Outbox.Sent? {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         try await AttachmentSealing(outbox: outbox).seal(
             box, smallest: most, in: state, with: keys, failing: &failing)
         let (identity, time) = (session.identity, client.clock())
         return try await outbox.change { (outbox) throws(TresorError) in
-            if let sent = outbox.sent { return (sent, false) }
+            if let sent = outbox.sent { return sent }
             let items = outbox.next(smallest: most)
             // A change may replace a commit that this state does not have yet.
             guard !items.isEmpty, try client.archive.pinnedHead(of: tresor) == state.head else { return nil }
@@ -229,7 +239,7 @@ struct RecordSync: Sendable {
             guard fold.voidRule == nil else { throw .noAccess }
             let sent = Outbox.Sent(entry: entry, pack: pack, items: items)
             outbox.freeze(sent)
-            return (sent, true)
+            return sent
         }
     }
 

@@ -295,7 +295,7 @@ struct PutCommand: InputsCommand {
         var synced: SyncReport?
         let held: TresorError
         do throws(TresorError) {
-            let report = try await records.sync()
+            let report = try await records.sync(again: false)
             guard let error = report.held else { return report }
             (synced, held) = (report, error)
         } catch {

@@ -129,8 +129,11 @@ struct CommandFailure: Error, Sendable {
         case .waiting: "you are not approved, or not admitted, yet; run the same command again later"
         case .store(.full) where storePlace.withLock({ $0.isService }):
             noRoom(
-                Surroundings.current.obstacle.isQuota == true
-                    ? "your quota, or that of who made the tresor, is used up" : "its disk is full; tell its operator")
+                Surroundings.current.obstacle.isQuota.map { isQuota in
+                    isQuota
+                        ? "a limit of what you, or who made the tresor, may keep there is reached"
+                        : "its disk is full; tell its operator"
+                } ?? "there was none when it was last tried")
         case .store(let fault):
             "the store\(storePlace.withLock { $0.text }) failed: "
                 + (Surroundings.current.obstacle.value.flatMap { $0.fault == fault ? $0.words : nil } ?? fault.rawValue)

@@ -15,7 +15,7 @@ final class LastObstacle: Sendable {
     /// Whether a change may be made although no answer came.
     var mayBeDone: Bool { isOpen.withLock { $0 } }
 
-    /// Whether a quota was used up where the service had no room last, and not its disk; `nil` where it always had room.
+    /// Whether a limit was reached where the service had no room last, and not a full disk; `nil` where it always had room.
     var isQuota: Bool? { lack.withLock { $0 } }
 
     func note(_ obstacle: Obstacle?) {
@@ -64,7 +64,8 @@ extension Obstacle {
         case .unavailable: "the service cannot do this now (status 503); try again later, or tell the operator"
         case .otherName(let host):
             "the service goes by other names than \(DisplayText.quoted(host)); check the address, or tell the operator"
-        case .noRoom(let isQuota): isQuota ? "a quota is used up" : "its disk is full; tell its operator"
+        case .noRoom(let isQuota):
+            isQuota ? "a limit of what somebody may keep is reached" : "its disk is full; tell its operator"
         }
     }
 }

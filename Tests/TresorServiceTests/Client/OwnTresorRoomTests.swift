@@ -33,7 +33,8 @@
                 let said = try await stage.messages(0, as: "anna", "sync")
                 #expect(
                     said.split(separator: "\n").count { $0.hasPrefix(Self.lack + "one more tresor of yours: ") } == 1)
-                #expect(said.contains("your quota, or that of who made the tresor, is used up"), "\(said)")
+                #expect(
+                    said.contains("a limit of what you, or who made the tresor, may keep there is reached"), "\(said)")
             }
             // No attempt leaves anything behind.
             #expect(stage.sizes(of: ["marks", "wraps"], in: "anna") == homes)
