@@ -56,6 +56,15 @@
             #expect(try await bench.service.check().isClean)
         }
 
+        /// A compaction makes no room in a log.
+        @Test func aFullLogNamesItsEntries() async throws {
+            let (stage, _) = try await stage(300_000)
+            try await stage.handler.change { $0.quotas.entries = 1 }
+            let refused = try await stage.messages(18, as: "anna", "put", "-t", "x", "@tiny")
+            #expect(refused.contains(/and x has [0-9]+ of 1 entries; ask its operator for more/), "\(refused)")
+            #expect(!refused.contains("compact"), "\(refused)")
+        }
+
         /// Three records and what was refused: one is deleted, the tresor is compacted, and the fourth has room.
         @Test func aDeletionAndACompactionMakeRoom() async throws {
             let (stage, bench) = try await stage(230_000)
