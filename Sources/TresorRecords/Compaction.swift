@@ -52,7 +52,7 @@ struct Compaction: Sendable {
         var plan = try await records.unsent().isEmpty ? planned : nil
         var sealed: CompactReport?
         for _ in 0..<Self.attemptCount {
-            let head = plan == nil ? try checked(try await records.sync()) : 0
+            let head = plan == nil ? try checked(try await records.sync(again: false)) : 0
             let state = try await session.files.writableState(of: tresor)
             if let stale = plan, stale.view.state.head != state.head {
                 if stale.isEmpty { return stale.report }
@@ -83,10 +83,11 @@ struct Compaction: Sendable {
         throw .busy
     }
 
-    /// The head up to which a sync went that met nothing which stands against a compaction.
+    /// The head up to which a sync went that met nothing which stands against a compaction. A lack of room does not: a
+    /// compaction ends it.
     private func checked(_ synced: SyncReport) throws(TresorError) -> UInt64 {
         guard !synced.isGone else { throw .noAccess }
-        if let held = synced.held { throw held }
+        if let held = synced.held, held != .store(.full) { throw held }
         return synced.head
     }
 
@@ -247,8 +248,15 @@ struct Compaction: Sendable {
         try Cancellation.check()
         // From here on an entry may name them, also where this fails.
         put = nil
-        let after = try await client.uninterrupted { () async throws(TresorError) in
-            try await writer.send(entry, change, wraps: [])
+        let after: LogState?
+        do throws(TresorError) {
+            after = try await client.uninterrupted { () async throws(TresorError) in
+                try await writer.send(entry, change, wraps: [])
+            }
+        } catch {
+            // The log does not get it: the volumes take no room.
+            if error == .store(.full) { put = volumes }
+            throw error
         }
         guard let after else {
             put = volumes

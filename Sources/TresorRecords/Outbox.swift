@@ -28,12 +28,20 @@ package struct Outbox: Hashable, Sendable {
     /// The rows of the pieces that lie beside the outbox, by rising number. In a change, the place of an attachment is the
     /// number of its content here.
     private(set) var held: [Held] = []
+    /// The bytes of the smallest set for which the store had no room; `nil` for none, and once no set is as large.
+    private(set) var refusedByteCount: UInt64?
 
     /// Begins with nothing.
     init() {}
 
     /// Whether there is nothing to send. Something may still be held that nobody needs any more.
     var isEmpty: Bool { sent == nil && pending.isEmpty }
+
+    /// Whether there is something to send but the sets for which the store had no room.
+    var hasRoom: Bool { sent != nil || pending.contains { !isRefused($0) } }
+
+    /// Whether the changes are those of another outbox.
+    func hasChanges(of other: Outbox) -> Bool { sent == other.sent && pending == other.pending }
 
     /// The use of a number; `nil` for none, and for a number that somebody else took since.
     subscript(_ number: HeldNumber) -> Held.Kind? {
@@ -120,20 +128,31 @@ package struct Outbox: Hashable, Sendable {
             throw .usage(.tooManyContents)
         }
         drop(Set(items.map(\.record)))
+        // The author wants it to be tried.
+        if isRefused(items) { refusedByteCount = nil }
         pending.append(items)
     }
 
     private mutating func drop(_ records: Set<Name>) {
         pending = pending.map { $0.filter { !records.contains($0.record) } }.filter { !$0.isEmpty }
+        if !pending.contains(where: { isRefused($0) }) { refusedByteCount = nil }
     }
 
-    /// Takes the first sets that fit into one pack, and whose attachments one commit can name.
+    /// Whether a set is as large as one for which the store had no room.
+    private func isRefused(_ set: [Item]) -> Bool { refusedByteCount.map { $0 <= size(of: set) } ?? false }
+
+    /// Takes the first sets that fit into one pack, and whose attachments one commit can name. Those for which the store had
+    /// no room come last, one by one, the smallest first.
     ///
+    /// - Parameter most: the most sets, the smallest of all; `nil` for the first ones, however many.
     /// - Returns: the items of the pack, by rising name.
-    func next() -> [Item] {
+    func next(smallest most: Int? = nil) -> [Item] {
         var items: [Item] = []
         var (byteCount, contentCount) = (3, 0)
-        for set in pending {
+        let ready = pending.filter { !isRefused($0) }
+        let most = ready.isEmpty ? 1 : most
+        let sets = ready.isEmpty ? pending : ready
+        for set in most.map({ sets.sorted { size(of: $0) < size(of: $1) }.prefix($0) }) ?? sets[...] {
             byteCount += set.reduce(0) { $0 + $1.byteCount }
             contentCount += set.count { $0.heldContent != nil }
             let fits =
@@ -143,6 +162,11 @@ package struct Outbox: Hashable, Sendable {
             items += set
         }
         return items.sorted { $0.record < $1.record }
+    }
+
+    /// The bytes of a set, with the contents that lie beside the outbox.
+    private func size(of set: [Item]) -> UInt64 {
+        set.reduce(0) { $0 + UInt64($1.byteCount) + ($1.heldContent.flatMap { content($0)?.byteCount } ?? 0) }
     }
 
     /// Freezes a commit of some pending changes.
@@ -164,24 +188,46 @@ package struct Outbox: Hashable, Sendable {
         release(attachments)
     }
 
-    /// The place of the commit is not free: its changes are pending again, before those made later.
-    mutating func giveBack() {
-        guard let sent else { return }
+    /// The place of the commit is not free, or no store has it: its changes are pending again, before those made later.
+    ///
+    /// - Parameter sets: the sets of which it was made, as far as they are known. What is in none of them is one set.
+    /// - Returns: the number of sets that are pending again.
+    @discardableResult mutating func giveBack(as sets: [[Item]] = []) -> Int {
+        guard let sent else { return 0 }
         let newer = Set(pending.joined().map(\.record))
-        let items = sent.items.filter { !newer.contains($0.record) }
-        if !items.isEmpty { pending.insert(items, at: 0) }
+        var left = Set(sent.items)
+        var back: [[Item]] = []
+        for set in sets where left.isSuperset(of: set) {
+            back.append(set)
+            left.subtract(set)
+        }
+        back.insert(sent.items.filter { left.contains($0) }, at: 0)
+        back = back.map { $0.filter { !newer.contains($0.record) } }.filter { !$0.isEmpty }
+        pending.insert(contentsOf: back, at: 0)
         self.sent = nil
+        return back.count
+    }
+
+    /// The store has no room for the sent commit, and does not have it: its changes are pending again.
+    ///
+    /// - Parameter sets: the sets of which it was made, as for ``giveBack(as:)``.
+    /// - Returns: the number of sets that are pending again. A single one is sent again only when that is wanted.
+    mutating func refuse(as sets: [[Item]]) -> Int {
+        let count = giveBack(as: sets)
+        if count == 1, let set = pending.first { refusedByteCount = size(of: set) }
+        return count
     }
 
     /// Throws away all changes. What is held for them is needed no more.
-    mutating func dropAll() { (sent, pending) = (nil, []) }
+    mutating func dropAll() { (sent, pending, refusedByteCount) = (nil, [], nil) }
 
     /// The parts that an encoded outbox has.
     private struct Parts: OptionSet {
         let rawValue: UInt8
         static let sent = Parts(rawValue: 1)
         static let held = Parts(rawValue: 2)
-        static let all: Parts = [.sent, .held]
+        static let refused = Parts(rawValue: 4)
+        static let all: Parts = [.sent, .held, .refused]
     }
 
     /// Reads an outbox.
@@ -202,6 +248,7 @@ package struct Outbox: Hashable, Sendable {
                 (decoder) throws(TresorError) in try Held(from: &decoder)
             }
         }
+        if parts.contains(.refused) { refusedByteCount = try decoder.integer(UInt64.self) }
         while decoder.remaining > 0 { pending.append(try Self.set(&decoder)) }
         let records = pending.joined().map(\.record)
         guard Set(records).count == records.count, areHeldInOrder else { throw .altered }
@@ -251,7 +298,9 @@ package struct Outbox: Hashable, Sendable {
     package var bytes: [UInt8] {
         var encoder = ByteEncoder()
         encoder.preamble(.outbox)
-        let parts: Parts = [sent == nil ? [] : .sent, held.isEmpty ? [] : .held]
+        let parts: Parts = [
+            sent == nil ? [] : .sent, held.isEmpty ? [] : .held, refusedByteCount == nil ? [] : .refused,
+        ]
         encoder.integer(parts.rawValue)
         func add(_ items: [Item]) { encoder.list(items, counted: UInt16.self) { $1.encode(into: &$0) } }
         if let sent {
@@ -260,6 +309,7 @@ package struct Outbox: Hashable, Sendable {
             add(sent.items)
         }
         if !held.isEmpty { encoder.list(held, counted: UInt16.self) { $1.encode(into: &$0) } }
+        if let refusedByteCount { encoder.integer(refusedByteCount) }
         for set in pending { add(set) }
         return encoder.bytes
     }

@@ -168,18 +168,26 @@ extension OutboxFile {
 
     /// Does the same for blobs that no entry before `first` names.
     func forgetParts(of blobs: [Blob], namedFrom first: UInt64) async -> Bool {
-        let client = session.client
-        guard !blobs.isEmpty, !client.isDistant else { return true }
+        guard !session.client.isDistant else { return true }
         do throws(TresorError) {
-            // The newest log decides: a copy of this home may have sent them. It stays unseen by what is shown here.
-            let state = try await client.logs.state(of: tresor, remembering: .no)
-            let commits = try await CommitReader(client: client).commits(of: state, from: first)
-            let named = Set(commits.compactMap { try? $0.body }.flatMap(\.blobs))
-            try await client.store.deleteFew(blobs.filter { !named.contains($0) }, in: tresor)
+            try await giveBackRoom(of: blobs, namedFrom: first)
             return true
         } catch {
             return error != .cancelled && error != .usage(.locked)
         }
+    }
+
+    /// Does the same at a service too, which would keep for days what it took.
+    ///
+    /// - Throws: the errors of reading the log and of the store.
+    func giveBackRoom(of blobs: [Blob], namedFrom first: UInt64) async throws(TresorError) {
+        let client = session.client
+        guard !blobs.isEmpty else { return }
+        // The newest log decides: a copy of this home may have sent them. It stays unseen by what is shown here.
+        let state = try await client.logs.state(of: tresor, remembering: .no)
+        let commits = try await CommitReader(client: client).commits(of: state, from: first)
+        let named = Set(commits.compactMap { try? $0.body }.flatMap(\.blobs))
+        try await client.store.deleteFew(blobs.filter { !named.contains($0) }, in: tresor)
     }
 
     /// - Parameter asked: the attachments whose rows may go: the store was asked to delete what it has of them.

@@ -10,6 +10,8 @@ struct RecordSync: Sendable {
     private static let attemptCount = 16
 
     let records: Records
+    /// Whether to send again what there was no room for.
+    var isAgain = true
 
     private var session: Session { records.session }
     private var tresor: TresorID { records.tresor }
@@ -32,6 +34,8 @@ struct RecordSync: Sendable {
         var report = SyncReport(tresor: tresor)
         // How often what was sent is not seen in the log, and the commit that was sent last.
         var (failures, last) = (0, Outbox.Sent?.none)
+        // Once the store had no room for a commit: the most sets of the next one, which are the smallest.
+        var most: Int?
         while true {
             try Cancellation.check()
             let state = try await client.logs.state(of: tresor)
@@ -57,16 +61,29 @@ struct RecordSync: Sendable {
             let box = try await outbox.present()
             report.unsent = box.records.map(\.text)
             guard sending, !box.isEmpty else { return report }
+            guard isAgain || box.hasRoom else {
+                report.held = .store(.full)
+                return report
+            }
             var failing: Name?
             do throws(TresorError) {
                 guard failures < Self.attemptCount else { throw .busy }
                 failures += 1
-                let sent: Outbox.Sent?
-                if let waiting = box.sent { sent = waiting } else { sent = try await freeze(box, &failing) }
+                var sent = box.sent
+                if sent == nil { sent = try await freeze(box, smallest: most, &failing) }
                 // Where it was sent just now and its place is free, the store lacks an attachment.
                 if let sent { try await send(sent, in: state, isAgain: sent == last, &failing) }
                 last = sent
             } catch {
+                var error = error
+                if error == .store(.full) {
+                    do throws(TresorError) {
+                        if let count = try await takeBack(as: box.pending), count != 1 {
+                            if count > 1 { (most, failures) = (count / 2, failures - 1) }
+                            continue
+                        }
+                    } catch let other { error = other }
+                }
                 switch error {
                 case .cancelled, .forked, .usage(.locked): throw error
                 default: break
@@ -79,6 +96,28 @@ struct RecordSync: Sendable {
                 report.unsent = box.records.map(\.text)
                 return report
             }
+        }
+    }
+
+    /// Takes back the sent commit, for which the store has no room: its changes are pending again. First the store gives
+    /// back what the attachments have taken. If that fails, the commit stays as it is, for the next sync.
+    ///
+    /// - Parameter sets: the pending changes before the commit was made.
+    /// - Returns: the number of sets of the commit; 0 where its place is taken, or another program has taken it back;
+    ///   `nil` for none: something else had no room.
+    private func takeBack(as sets: [[Item]]) async throws(TresorError) -> Int? {
+        let box = try await outbox.present()
+        guard let sent = box.sent else { return nil }
+        // Another program of this home may have brought it into the log.
+        guard try await client.logs.state(of: tresor).entryCount <= sent.entry.sequence else { return 0 }
+        do throws(TresorError) {
+            try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
+        } catch {
+            // A service keeps for some days what somebody else has put too.
+            guard error == .noAccess else { throw error }
+        }
+        return try await outbox.change { (outbox) throws(TresorError) in
+            outbox.sent == sent ? outbox.refuse(as: sets) : 0
         }
     }
 
@@ -166,16 +205,20 @@ struct RecordSync: Sendable {
     ///
     /// - Parameters:
     ///   - box: the outbox, as it was read last.
+    ///   - most: the most sets of the commit, as for ``Outbox/next(smallest:)``.
     ///   - failing: becomes the record whose content the home has lost or altered.
     /// - Returns: the commit; `nil` where another program was faster: it sent the changes, or saw more of the log.
-    private func freeze(_ box: Outbox, _ failing: inout Name?) async throws(TresorError) -> Outbox.Sent? {
+    private func freeze(
+        _ box: Outbox, smallest most: Int?, _ failing: inout Name?
+    ) async throws(TresorError) -> Outbox.Sent? {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        try await AttachmentSealing(outbox: outbox).seal(box, in: state, with: keys, failing: &failing)
+        try await AttachmentSealing(outbox: outbox).seal(
+            box, smallest: most, in: state, with: keys, failing: &failing)
         let (identity, time) = (session.identity, client.clock())
         return try await outbox.change { (outbox) throws(TresorError) in
             if let sent = outbox.sent { return sent }
-            let items = outbox.next()
+            let items = outbox.next(smallest: most)
             // A change may replace a commit that this state does not have yet.
             guard !items.isEmpty, try client.archive.pinnedHead(of: tresor) == state.head else { return nil }
             var attachments: [Blob] = []

@@ -136,7 +136,14 @@ extension Records {
     /// - Throws: ``TresorError/forked`` and the other errors of reading the log; ``TresorError/store(_:)`` for a store
     ///   that cannot be read. What came by then stays, and what is unsent too.
     @concurrent public func sync() async throws(TresorError) -> SyncReport {
-        try await RecordSync(records: self).run(sending: true)
+        try await sync(again: true)
+    }
+
+    /// Does what ``sync()`` does.
+    ///
+    /// - Parameter isAgain: whether to send again what there was no room for.
+    @concurrent package func sync(again isAgain: Bool) async throws(TresorError) -> SyncReport {
+        try await RecordSync(records: self, isAgain: isAgain).run(sending: true)
     }
 
     /// Fetches what others changed, and sends nothing. A commit that was sent before may turn out to be in the log.
@@ -153,11 +160,22 @@ extension Records {
     /// - Throws: ``TresorError/busy`` while a commit is on its way that may be in the log, unless this person is out of
     ///   the tresor.
     @concurrent public func dropUnsent() async throws(TresorError) -> [String] {
+        try await dropUnsent(as: nil)
+    }
+
+    /// The changes that are not sent, and the names of their records, to be shown to a person.
+    @concurrent package func unsentChanges() async throws(TresorError) -> (names: [String], changes: Outbox) {
+        let box = try await outbox.present()
+        return (box.records.map(\.text), box)
+    }
+
+    /// Does what ``dropUnsent()`` does, if the changes are still those of an outbox that a person was shown.
+    @concurrent package func dropUnsent(as shown: Outbox?) async throws(TresorError) -> [String] {
         let (names, lost) = try await outbox.change { (outbox) throws(TresorError) in
             // Without a verified log, the commit that was sent may be in it.
             let state = try session.client.archive.verifiedState(of: tresor)
             let isGone = state.map { $0.members[session.user] == nil } ?? false
-            guard isGone || outbox.sent == nil else { throw .busy }
+            guard isGone || outbox.sent == nil, shown.map({ $0.hasChanges(of: outbox) }) ?? true else { throw .busy }
             let (names, lost) = (outbox.records.map(\.text), outbox.lostAttachments)
             outbox.dropAll()
             return (names, lost)

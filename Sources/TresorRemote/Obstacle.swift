@@ -38,6 +38,8 @@ package enum Obstacle: Hashable, Sendable {
     case unavailable
     /// The service goes by other names than this host.
     case otherName(String)
+    /// The service has no room: a limit of what somebody may keep is reached, or its disk is full.
+    case noRoom(isQuota: Bool)
 
     /// The obstacle that the status of a service's answer tells; `nil` for none.
     init?(_ status: Refusal.Status?, host: String) {
@@ -75,6 +77,7 @@ package enum Obstacle: Hashable, Sendable {
         case .refusedByProxy, .redirect, .page, .changed, .noHTTP: .foreign
         case .certificate: .certificate
         case .namelessProxy, .olderProxy, .unavailable, .otherName: .other
+        case .noRoom: .full
         }
     }
 }

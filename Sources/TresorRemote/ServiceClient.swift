@@ -173,6 +173,7 @@ package final class ServiceClient: ServiceCaller {
             return .answer(answer.body)
         }
         let refusal = try Refusal(status: answer.status, body: answer.body)
+        if refusal.status == .full { report.obstacle(.noRoom(isQuota: refusal.error == .failed(.other))) }
         guard refusal.status == .tooManyRequests || refusal.status == .unavailable else {
             if operation.isChange { report.mayBeDone(false) }
             return .refused(refusal, date: answer.date)

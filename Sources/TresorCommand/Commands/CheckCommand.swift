@@ -80,60 +80,13 @@ struct CheckCommand: InputsCommand {
             for finding in try await session.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
             for id in try ids.isEmpty ? client.logs.knownBlocking() : ids {
                 if ids.isEmpty, (try? await client.archive.isElsewhere(id)) == true { continue }
-                try await checkRecords(of: id, session, &report)
+                try await report.addRecords(of: id, session)
             }
         }
         if let head { try await check(head, ids, workplace, &report) }
         let own = workplace.invocation.ownFiles
         for path in inputs { try await check(file: path, own, session, workplace, &report) }
         try report.finish()
-    }
-
-    /// The records of a tresor that one is in. Of any other the log says enough.
-    private func checkRecords(of id: TresorID, _ session: Session, _ report: inout FindingReport) async throws {
-        let subject = "tresor \(id.description.prefix(10))"
-        let found: RecordFindings
-        do throws(TresorError) {
-            found = try await session.records(in: id).check()
-        } catch {
-            if [.noAccess, .waiting, .unverified, .notFound, .forked].contains(error) { return }
-            return try report.add("bad", subject, "its records: \(CommandFailure(error).message)", CommandError(error))
-        }
-        func entries(_ numbers: [UInt64]) -> String {
-            numbers.prefix(3).map { String($0) }.joined(separator: ", ") + (numbers.count > 3 ? " and others" : "")
-        }
-        if !found.lost.isEmpty {
-            let repair = HintCompletion.complete("tresor check --repair -t \(id.description.prefix(10))")
-            let text = "the store lacks the records of entry \(entries(found.lost)): \(repair)"
-            try report.add("bad", subject, text, .store(.withheld))
-        }
-        if let first = found.lostContents.first {
-            let count = found.lostContents.count
-            let others = count == 1 ? "" : count == 2 ? " and another record" : " and \(count - 1) other records"
-            let text = "the store lacks the content of \(DisplayText.quoted(first))\(others): put it again"
-            try report.add("bad", subject, text, .store(.withheld))
-        }
-        if let error = found.checkpointError {
-            let (entry, short) = ("entry \(found.checkpoint)", id.description.prefix(10))
-            let text =
-                switch error {
-                case .store:
-                    "the store lacks volumes of \(entry): \(HintCompletion.command("check --repair -t \(short)"))"
-                case .altered:
-                    "\(entry) keeps other records than were put; who wrote it: "
-                        + HintCompletion.command("log -t \(short)")
-                default: "the volumes of \(entry): \(CommandFailure(error).message)"
-                }
-            try report.add("bad", subject, text, CommandError(error))
-        }
-        if !found.void.isEmpty {
-            try report.add("warn", subject, "nobody can read the records of entry \(entries(found.void))", nil)
-        }
-        if !found.unsent.isEmpty {
-            let count = found.unsent.count == 1 ? "1 record has" : "\(found.unsent.count) records have"
-            let text = "\(count) changes that are not sent yet: \(HintCompletion.command("sync"))"
-            try report.add("warn", subject, text, nil)
-        }
     }
 
     /// The approver of each member who waited, as `members` shows them. That is no flaw.
@@ -218,7 +171,7 @@ struct CheckCommand: InputsCommand {
         for id in try session.client.logs.knownBlocking() where !found.contains(id) {
             guard let records = try? await session.records(in: id).check() else { continue }
             let lacksVolumes = if case .store? = records.checkpointError { true } else { false }
-            if lacksVolumes || !records.lost.isEmpty { found.insert(id) }
+            if lacksVolumes || !records.lost.isEmpty || !records.lostContents.isEmpty { found.insert(id) }
         }
         return found.sorted()
     }
@@ -241,11 +194,17 @@ struct CheckCommand: InputsCommand {
             try await repairKeys(of: state, session, workplace)
             try await workplace.addNewestCard(of: session, to: state)
         }
-        guard options.json else { return }
-        try workplace.output.object([
-            "type": "finding", "level": "ok", "subject": .string(id.description),
-            "restored": .unsigned(UInt64(count)), "packs": .unsigned(UInt64(packCount)),
-        ])
+        // A home does not keep attachments, so nobody can restore these.
+        let lost = (try? await session.records(in: id).check())?.lackedContents
+        if options.json {
+            var object: JSONObject = [
+                "type": "finding", "level": lost == nil ? "ok" : "bad", "subject": .string(id.description),
+                "restored": .unsigned(UInt64(count)), "packs": .unsigned(UInt64(packCount)),
+            ]
+            if let lost { object["text"] = .string(lost) }
+            try workplace.output.object(object)
+        }
+        if let lost { throw CommandFailure(.store(.withheld), lost) }
     }
 
     /// The failure of a restoration. What a store has nothing of, and does not take back, was deleted from it.

@@ -53,9 +53,28 @@ struct CompactCommand: SurfaceCommand {
         if !plan.isEmpty || !unsent.isEmpty {
             try confirm(plan.report, unsent, title, workplace)
         }
-        let done = try await records.compact(by: plan)
+        let done: CompactReport
+        do throws(TresorError) {
+            done = try await records.compact(by: plan)
+        } catch {
+            guard error == .store(.full) else { throw error }
+            throw await workplace.noRoom(in: summary, session)
+        }
         await workplace.tresors.tell(session)
         try report(done, title, try session.client.archive.verifiedState(of: summary.tresor), workplace)
+        try await sendRest(of: records, summary, session, workplace)
+    }
+
+    /// Sends what there was no room for before.
+    private func sendRest(
+        of records: Records, _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext
+    ) async throws {
+        guard try await !records.unsent().isEmpty else { return }
+        let report = try await records.sync()
+        guard let held = report.held else { return }
+        let failure = await workplace.failure(held, of: summary, session)
+        workplace.output.say("\(count(report.unsent.count, "record")) not sent: \(failure.message)")
+        for hint in failure.hints { workplace.output.hint(hint) }
     }
 
     /// Shows a person what goes, and asks.

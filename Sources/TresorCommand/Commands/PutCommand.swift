@@ -94,7 +94,7 @@ struct PutCommand: InputsCommand {
             let sent: SyncReport
             do {
                 if let absence = reach.absence { throw stays(absence, title) }
-                sent = try await send(records, of: summary, session, reach.workplace.tresors)
+                sent = try await send(made, records, of: summary, session, reach.workplace)
             } catch {
                 // The change is made in this home, and is sent as it is.
                 tellReplaced(outcome, words, output)
@@ -284,15 +284,18 @@ struct PutCommand: InputsCommand {
             hints: ["tresor sync -t \(Shell.word(tresor.tresor))"])
     }
 
-    /// Sends the change. If that fails, the message says that the change stays.
+    /// Sends the change. If that fails, the message says that the change stays. One that was sent, unlike others for which
+    /// there is no room, has not failed.
     private func send(
-        _ records: Records, of summary: TresorSummary, _ session: Session, _ tresors: TresorResolver
+        _ made: [RecordChange], _ records: Records, of summary: TresorSummary, _ session: Session,
+        _ workplace: CommandContext
     ) async throws -> SyncReport {
+        let (tresors, output) = (workplace.tresors, workplace.output)
         let title = tresors.title(of: summary)
         var synced: SyncReport?
         let held: TresorError
         do throws(TresorError) {
-            let report = try await records.sync()
+            let report = try await records.sync(again: false)
             guard let error = report.held else { return report }
             (synced, held) = (report, error)
         } catch {
@@ -301,6 +304,17 @@ struct PutCommand: InputsCommand {
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
         guard let synced else { throw stays(CommandFailure(held), title) }
+        if held == .store(.full) {
+            let failure = await workplace.noRoom(in: summary, session)
+            let unsent = Set(try synced.unsent.map { text throws(TresorError) in try Name(text: text) })
+            let names = try made.map { change throws(TresorError) in try Name(text: change.name) }
+            guard !made.isEmpty, unsent.isDisjoint(with: names) else {
+                throw stays(failure, title, behind: failure.hints)
+            }
+            output.say("\(Self.count(unsent.count)) not sent to \(title): \(failure.message)")
+            for hint in failure.hints { output.hint(hint) }
+            return synced
+        }
         let failure = CommandFailure(sending: synced, held, rotation: tresors.rotation(of: summary, for: session))
         throw stays(failure, title, behind: synced.isFrozen ? failure.hints : [])
     }

@@ -14,7 +14,9 @@ struct SyncCommand: SurfaceCommand {
             discussion: """
                 Prints for each tresor how many commits came and how many changes were sent. STATE is ok, incomplete \
                 (the store lacks something), void (somebody wrote what nobody can read), unsent, or left. A removed \
-                person's copies are deleted; --drop throws away what they had not sent. --watch goes on until it is \
+                person's copies are deleted; --drop throws away what they had not sent; with -t, also changes that you \
+                may not make any more, or that are beyond a quota. What there was no room for is sent again by this \
+                command alone, without --watch. --watch goes on until it is \
                 interrupted, with a line for each tresor in which something changed. Without -t, your devices also \
                 tell each other whom you verified and what they saw of each tresor, by a tresor of your own that \
                 list --all shows.
@@ -30,7 +32,7 @@ struct SyncCommand: SurfaceCommand {
     @Flag(help: "Go on, and sync again whenever something changed.")
     var watch = false
 
-    @Flag(help: "Throw away unsent changes of tresors that you have left.")
+    @Flag(help: "Throw away unsent changes that cannot be sent.")
     var drop = false
 
     @OptionGroup var consent: ConsentOption
@@ -237,7 +239,7 @@ struct SyncCommand: SurfaceCommand {
         mayAsk: Bool = false, _ tally: inout Tally
     ) async throws(TresorError) -> Row {
         let title = workplace.tresors.title(of: summary)
-        var report = try await records.sync()
+        var report = try await records.sync(again: !watch)
         if mayAsk, report.held == .failed(.clock), workplace.invocation.hasTerminal {
             do {
                 try await workplace.tresors.acceptClock(in: summary.tresor, title, session)
@@ -247,11 +249,12 @@ struct SyncCommand: SurfaceCommand {
             }
         }
         await HomeRecords(of: records).keepWraps()
-        if drop, report.isGone, !report.unsent.isEmpty {
+        if drop, isLost(report) {
             do {
-                try workplace.confirm("throw away \(Self.count(report.unsent)) of \(title)?", yes: consent.yes)
-                _ = try await records.dropUnsent()
-                report = try await records.sync()
+                let (names, shown) = try await records.unsentChanges()
+                try workplace.confirm("throw away \(Self.count(names)) of \(title)?", yes: consent.yes)
+                _ = try await records.dropUnsent(as: shown)
+                report = try await records.sync(again: !watch)
             } catch let error as TresorError where watch {
                 throw error
             } catch {
@@ -307,6 +310,14 @@ struct SyncCommand: SurfaceCommand {
     ) {
         workplace.output.say("\(workplace.tresors.title(of: summary)): \(text)")
         for hint in hints { workplace.output.hint(hint) }
+    }
+
+    /// Whether what is unsent cannot be sent: the person has left, or has named the tresor and may not write into it, or a
+    /// limit is reached. A full disk has room again.
+    private func isLost(_ report: SyncReport) -> Bool {
+        guard !report.unsent.isEmpty else { return false }
+        let isOverQuota = report.held == .store(.full) && Surroundings.current.obstacle.isQuota == true
+        return report.isGone || !tresors.isEmpty && (isOverQuota || report.held == .noAccess)
     }
 
     private static func count(_ unsent: [String]) -> String {

@@ -109,6 +109,11 @@ struct CommandFailure: Error, Sendable {
         storePlace.withLock { $0 = (" at \(DisplayText.quoted(path))", ServiceAddress.isMeant(by: path)) }
     }
 
+    /// The words for a service without room, with the reason.
+    static func noRoom(_ reason: String) -> String {
+        "the store\(storePlace.withLock { $0.text }) has no room left: \(reason)"
+    }
+
     static func words(for error: TresorError) -> String {
         switch error {
         case .failed(.clock):
@@ -123,8 +128,12 @@ struct CommandFailure: Error, Sendable {
         case .unverified: "a person is not verified, or is not who they were"
         case .waiting: "you are not approved, or not admitted, yet; run the same command again later"
         case .store(.full) where storePlace.withLock({ $0.isService }):
-            "the store\(storePlace.withLock { $0.text }) has no room left: your quota is used up, or its disk is full; "
-                + "ask its operator which"
+            noRoom(
+                Surroundings.current.obstacle.isQuota.map { isQuota in
+                    isQuota
+                        ? "a limit of what you, or who made the tresor, may keep there is reached"
+                        : "its disk is full; tell its operator"
+                } ?? "there was none when it was last tried")
         case .store(let fault):
             "the store\(storePlace.withLock { $0.text }) failed: "
                 + (Surroundings.current.obstacle.value.flatMap { $0.fault == fault ? $0.words : nil } ?? fault.rawValue)

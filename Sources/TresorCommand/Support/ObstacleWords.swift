@@ -8,13 +8,21 @@ import TresorRemote
 final class LastObstacle: Sendable {
     private let last = Mutex<Obstacle?>(nil)
     private let isOpen = Mutex(false)
+    private let lack = Mutex<Bool?>(nil)
 
     var value: Obstacle? { last.withLock { $0 } }
 
     /// Whether a change may be made although no answer came.
     var mayBeDone: Bool { isOpen.withLock { $0 } }
 
-    func note(_ obstacle: Obstacle?) { last.withLock { $0 = obstacle } }
+    /// Whether a limit was reached where the service had no room last, and not a full disk; `nil` where it always had room.
+    var isQuota: Bool? { lack.withLock { $0 } }
+
+    func note(_ obstacle: Obstacle?) {
+        last.withLock { $0 = obstacle }
+        // What is given back after it has an answer of its own.
+        if case .noRoom(let isQuota)? = obstacle { lack.withLock { $0 = isQuota } }
+    }
 
     func note(mayBeDone: Bool) { isOpen.withLock { $0 = mayBeDone } }
 }
@@ -56,6 +64,8 @@ extension Obstacle {
         case .unavailable: "the service cannot do this now (status 503); try again later, or tell the operator"
         case .otherName(let host):
             "the service goes by other names than \(DisplayText.quoted(host)); check the address, or tell the operator"
+        case .noRoom(let isQuota):
+            isQuota ? "a limit of what somebody may keep is reached" : "its disk is full; tell its operator"
         }
     }
 }

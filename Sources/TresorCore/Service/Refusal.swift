@@ -27,7 +27,7 @@ package struct Refusal: Error, Hashable, Sendable {
         case full = 507
     }
 
-    /// The reason that the service tells its operator, and nobody else: it is not in the body.
+    /// The reason that the service tells its operator. The body has none of them, but tells a quota from a full disk.
     package enum Cause: String, CaseIterable, Sendable {
         /// A limit of what an account or a log may keep.
         case quota
@@ -77,8 +77,8 @@ package struct Refusal: Error, Hashable, Sendable {
         case .waiting: self = Refusal(.forbidden, .waiting)
         case .busy: self = Refusal(.tooManyRequests, .busy)
         case .store(.full): self = Refusal(.full, .store(.full), cause: .disk)
-        // The room that somebody may use is full, not the disk.
-        case .failed(.full): self = Refusal(.full, .store(.full), cause: .quota)
+        // The room that somebody may use is full, not the disk. The code of the body says so.
+        case .failed(.full): self = Refusal(.full, .failed(.full), cause: .quota)
         case .failed(.notNoted): self = Refusal(.unavailable, .store(.other), cause: .revocations)
         case .store(let fault): self = Refusal(.unavailable, .store(.other), cause: Cause(fault))
         case .cancelled: self = Refusal(.unavailable, .store(.other))

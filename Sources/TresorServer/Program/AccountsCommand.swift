@@ -12,8 +12,8 @@
             commandName: "accounts", abstract: "List the accounts of a service.",
             discussion: """
                 A line has the id of the person, the state, the day of registration, the number of tresors that they \
-                founded, the number of tresors in which they are, and the handle. It changes nothing, and may run beside \
-                the service.
+                founded, the number of tresors in which they are, the bytes of those that they founded, and the handle. It \
+                changes nothing, and may run beside the service.
                 """)
 
         @OptionGroup var place: StoreOptions
@@ -173,7 +173,7 @@
                 case .closed: "closed"
                 }
             let day = CalendarTime(seconds: Int(clamping: registered), milliseconds: 0).day
-            return "\(user)  \(state)  \(day)  \(founded)  \(joined)  \(ShownText.name(handle))"
+            return "\(user)  \(state)  \(day)  \(founded)  \(joined)  \(bytes)  \(ShownText.name(handle))"
         }
     }
 #endif

@@ -21,15 +21,17 @@
             await engine.close()
             for finding in report.findings { print(finding.sentence) }
             for user in report.logins {
-                let id = Hex.text(user.digest.bytes.prefix(8))
-                print("account \(id): what is kept for the log-in is not what the person has signed")
+                print("account \(user): what is kept for the log-in is not what the person has signed")
             }
             let count = report.findings.count + report.logins.count
             print("checked \(report.tresors) tresors with \(report.entries) entries: \(count) findings")
-            guard report.isClean else {
-                throw ServerFailure(
-                    .store(.damaged), "the database does not agree with its logs; restore it from a backup")
-            }
+            guard !report.isClean else { return }
+            throw ServerFailure(
+                .store(.damaged),
+                report.lacksBlobsAlone
+                    ? "the database lacks what its logs name, as after a restore: a backup that has it brings it back, or "
+                        + "people do, as said above"
+                    : "the database does not agree with its logs; restore it from a backup")
         }
     }
 
@@ -99,6 +101,16 @@
         }
     }
 
+    extension CheckReport {
+        /// Whether nothing is wrong but that blobs are not there, which people put again.
+        fileprivate var lacksBlobsAlone: Bool {
+            logins.isEmpty
+                && findings.allSatisfy { finding in
+                    if case .blobs = finding.fault { true } else { false }
+                }
+        }
+    }
+
     extension CheckReport.Finding {
         /// The sentence that tells the operator what was found.
         fileprivate var sentence: String {
@@ -109,9 +121,16 @@
                 case .access(let count): "access differs for \(count) people"
                 case .wraps(let count): "\(count) members lack the wrap of the epoch"
                 case .size: "the row of the tresor names another size"
-                case .blobs(let count): "\(count) packs, attachments or volumes are not there"
+                case .blobs(let count):
+                    (count == 1
+                        ? "1 pack, attachment or volume is" : "\(count) packs, attachments or volumes are")
+                        + " not there: a member runs tresor check --repair -t \(id), and "
+                        + "puts the contents that it names again; then an owner runs tresor compact -t \(id)"
                 }
-            return "tresor \(Hex.text(tresor.digest.bytes.prefix(8))): \(reason)"
+            return "tresor \(id): \(reason)"
         }
+
+        /// The id as the commands of people show it.
+        private var id: Substring { tresor.description.prefix(10) }
     }
 #endif

@@ -60,6 +60,15 @@
             }
         }
 
+        /// How far the entry of an owner may go beyond a quota of bytes.
+        var reserve: Demand.Reserve {
+            switch body {
+            case .checkpoint: .whole
+            case .commit: byteCount <= Room.smallByteCount ? .small : .none
+            default: .none
+            }
+        }
+
         /// Whether the body is additive, and nothing here reads it.
         var isUnread: Bool { if case .additive = body { true } else { false } }
 

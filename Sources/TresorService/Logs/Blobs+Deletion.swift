@@ -9,16 +9,17 @@
         /// The number of parts that one transaction deletes: they have at most 16 MiB.
         private static let portionCount = 64
 
-        /// Deletes blobs for an owner.
+        /// Deletes blobs for an owner, or those that a writer has put and that no entry names.
         ///
         /// They become blobs that no entry names, whose time is over. A portion of their parts goes at once, and
         /// ``sweep()`` deletes the others.
         ///
-        /// - Throws: ``TresorError/noAccess`` for anybody else; ``TresorError/altered`` for a blob that an entry above
-        ///   the floor names, and nothing is deleted then; ``TresorError/busy`` if the log grows in between.
+        /// - Throws: ``TresorError/noAccess`` for anybody else, and for a writer who names another blob;
+        ///   ``TresorError/altered`` for a blob that an entry above the floor names; ``TresorError/busy`` if the log grows
+        ///   in between. Nothing is deleted then.
         func delete(_ request: DeleteBlobsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let seat = try await context.seat(of: caller.user, in: request.tresor)
-            guard seat.role == .owner else { throw .noAccess }
+            guard seat.mayPut else { throw .noAccess }
             let state = try await context.states.state(
                 of: request.tresor, at: seat.end, for: caller.user.digest.bytes)
             guard let floor = state?.floor else { throw .busy }
@@ -27,9 +28,10 @@
             let weight = 1 + WorkApart.weight(ofStatements: 5 * hashes.count)
             try await context.work.run(weight: weight, for: caller.user.digest.bytes) { () throws(TresorError) in }
             let answer = try await context.change(for: caller) { (transaction) throws(TresorError) in
-                guard let held = try Self.hold(request.tresor, caller.user, transaction), held.role == .owner else {
+                guard let held = try Self.hold(request.tresor, caller.user, transaction), held.mayPut else {
                     throw .noAccess
                 }
+                if held.role != .owner { try Self.requirePutters(of: hashes, in: tresor, caller.user, transaction) }
                 guard held.end == seat.end else { throw .busy }
                 let named = try transaction.rows(
                     of: hashes.map {
@@ -47,6 +49,22 @@
                 SQL("SELECT hash FROM blob_orphans WHERE tresor = $1 AND time < 0 LIMIT 1", [tresor]))
             if left != [] { context.sweeps.ask() }
             return answer
+        }
+
+        /// Refuses blobs that an entry names, or of which somebody else has put a part.
+        private static func requirePutters(
+            of hashes: [SQLValue], in tresor: SQLValue, _ user: UserID, _ transaction: any SQLTransaction
+        ) throws(TresorError) {
+            let found = try transaction.rows(
+                of: hashes.map {
+                    SQL(
+                        """
+                        SELECT 1 FROM tresors WHERE tresor = $1 AND (
+                            EXISTS (SELECT 1 FROM blob_names WHERE tresor = $1 AND hash = $2)
+                            OR EXISTS (SELECT 1 FROM blobs WHERE tresor = $1 AND hash = $2 AND account <> $3))
+                        """, [tresor, $0, .digest(user.digest)])
+                })
+            guard found.allSatisfy(\.isEmpty) else { throw .noAccess }
         }
 
         /// Deletes blobs that were put more than 7 days ago, and that no entry names.

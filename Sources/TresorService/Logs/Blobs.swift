@@ -31,7 +31,7 @@
                 Demand(
                     tresor: request.tresor, founder: seat.end.founder, author: caller.user,
                     right: seat.role == .owner ? .owner : .other, entryCount: nil,
-                    bytes: UInt64(Self.room(ofPart: request.bytes.count))))
+                    bytes: UInt64(Self.room(ofPart: request.bytes.count)), reserve: .whole))
             let now = context.now
             let added = try await context.change(for: caller) { (transaction) throws(TresorError) -> PutAnswer in
                 guard let seat = try Self.hold(request.tresor, caller.user, transaction), seat.mayPut else {
@@ -307,6 +307,6 @@
 
     extension Seat {
         /// Whether the person may put blobs.
-        fileprivate var mayPut: Bool { role == .owner || role == .writer }
+        var mayPut: Bool { role == .owner || role == .writer }
     }
 #endif

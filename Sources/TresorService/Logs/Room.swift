@@ -28,6 +28,18 @@
         var tresors: UInt64 = 0
         /// The bytes of the entry if its body is additive and nothing here reads it.
         var unread: UInt64 = 0
+        /// How far what an owner writes may go beyond the bytes of the quota, so that room can be freed.
+        var reserve = Reserve.none
+
+        /// A reserve of bytes for what frees room.
+        enum Reserve: Sendable {
+            case none
+            /// A sixteenth of the quota: for a small entry, as one that deletes records is.
+            case small
+            /// As much as the quota: for volumes, which lie beside what they replace until that is deleted, for the
+            /// checkpoint that names them, and for what an owner alone wrote where they change people, keys or names.
+            case whole
+        }
     }
 
     extension Demand {
@@ -41,7 +53,7 @@
                 tresor: draft.request.tresor, founder: before?.founder ?? author, author: author,
                 right: isOwner ? (draft.isContent ? .owner : .act) : .other,
                 entryCount: draft.request.sequence, bytes: draft.byteCount, tresors: before == nil ? 1 : 0,
-                unread: draft.isUnread ? UInt64(draft.request.entry.count) : 0)
+                unread: draft.isUnread ? UInt64(draft.request.entry.count) : 0, reserve: draft.reserve)
         }
     }
 
@@ -63,6 +75,8 @@
         /// The most bytes of an entry with an unread body, and of those of an author in a tresor on one day.
         static let unreadByteCount: UInt64 = 64 << 10
         static let unreadDayByteCount: UInt64 = 1 << 20
+        /// The most bytes of an entry, with what comes with it, that a small reserve is for.
+        static let smallByteCount: UInt64 = 4096
         private static let secondsOfDay: UInt64 = 86_400
 
         let context: ServiceContext
@@ -97,9 +111,11 @@
             case .act:
                 let own = usage.bytes - min(usage.bytes, written.othersBytes)
                 let ownEntries = entries.map { $0 - min($0, written.othersEntries) }
-                return own + demand.bytes <= quotas.bytes && ownEntries.map { $0 < quotas.entries } ?? true
+                return own + demand.bytes <= quotas.bytes(with: .whole)
+                    && ownEntries.map { $0 < quotas.entries } ?? true
             case .owner:
-                return usage.bytes + demand.bytes <= quotas.bytes && entries.map { $0 < quotas.entries } ?? true
+                return usage.bytes + demand.bytes <= quotas.bytes(with: demand.reserve)
+                    && entries.map { $0 < quotas.entries } ?? true
             case .other:
                 return leavesHalf(demand.bytes, beside: written.bytes, of: usage.bytes, in: quotas.bytes)
                     && entries.map { leavesHalf(1, beside: written.entries, of: $0, in: quotas.entries) } ?? true
@@ -223,6 +239,15 @@
     }
 
     extension Quotas {
+        /// The bytes of the quota and of a reserve. A quota has fewer than 2^63.
+        fileprivate func bytes(with reserve: Demand.Reserve) -> UInt64 {
+            switch reserve {
+            case .none: bytes
+            case .small: bytes + bytes / 16
+            case .whole: bytes + bytes
+            }
+        }
+
         /// Half of what a sum in memory is judged by, which may be old.
         fileprivate var half: Quotas {
             var half = self

@@ -17,6 +17,8 @@
             package let founded: UInt64
             /// The number of tresors in which they are.
             package let joined: UInt64
+            /// The bytes of all tresors that they founded, by which their quota counts.
+            package let bytes: UInt64
         }
 
         /// An invitation with which nobody has an account yet.
@@ -68,7 +70,8 @@
                     """
                     SELECT a.account, a.handle, a.state, a.asked,
                     (SELECT count(*) FROM tresors t WHERE t.founder = a.account AND t.deleted IS NULL),
-                    (SELECT count(*) FROM access x WHERE x.account = a.account AND x.last_sequence IS NULL)
+                    (SELECT count(*) FROM access x WHERE x.account = a.account AND x.last_sequence IS NULL),
+                    (SELECT CAST(COALESCE(sum(t.bytes), 0) AS bigint) FROM tresors t WHERE t.founder = a.account)
                     FROM accounts a WHERE a.account >= $1 AND a.account <= $2 ORDER BY a.account LIMIT $3
                     """,
                     [.bytes(first), .bytes(last), .integer(Int64(Self.pageCount))]))
@@ -76,7 +79,9 @@
                 Person(
                     user: UserID(try row.digest(0)), handle: try Name(try row.bytes(1)),
                     state: try AccountState(column: row.number(2)), registered: try row.number(3),
-                    founded: try row.number(4), joined: try row.number(5))
+                    founded: try row.number(4), joined: try row.number(5),
+                    // A count that is wrong hides nobody; the check finds it.
+                    bytes: UInt64(max(0, try row.integer(6))))
             }
         }
 

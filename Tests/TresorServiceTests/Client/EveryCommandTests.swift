@@ -167,16 +167,14 @@
             try await stage.run(0, as: "empty", "list")
         }
 
-        /// A quota and a disk have one status.
-        @Test func aServiceWithoutRoomNamesBothReasons() async throws {
+        /// A quota and a disk have one status, and two codes.
+        @Test func aServiceWithAFullDiskSaysSo() async throws {
             let (stage, handler) = try await stage()
             try await people(on: stage)
             handler.full.withLock { $0 = .append }
             let text = try await stage.failure(18, as: "anna", "create", "plans")
             #expect(
-                text.contains(
-                    "has no room left: your quota is used up, or its disk is full; ask its operator which\n"), "\(text)"
-            )
+                text.contains("has no room left: its disk is full; tell its operator\n"), "\(text)")
         }
 
         /// One person on two devices, of which one makes new keys. A service hears nobody with the older ones.

@@ -33,7 +33,8 @@
                 let said = try await stage.messages(0, as: "anna", "sync")
                 #expect(
                     said.split(separator: "\n").count { $0.hasPrefix(Self.lack + "one more tresor of yours: ") } == 1)
-                #expect(said.contains("your quota is used up, or its disk is full; ask its operator which"), "\(said)")
+                #expect(
+                    said.contains("a limit of what you, or who made the tresor, may keep there is reached"), "\(said)")
             }
             // No attempt leaves anything behind.
             #expect(stage.sizes(of: ["marks", "wraps"], in: "anna") == homes)

@@ -58,7 +58,7 @@
             #expect(list.code == 0, "\(list.error)")
             let lines = list.output.split(separator: "\n")
             #expect(lines.count == 2)
-            #expect(lines.contains { $0.hasPrefix("\(anna.user)  active  ") && $0.hasSuffix("  0  0  anna") })
+            #expect(lines.contains { $0.hasPrefix("\(anna.user)  active  ") && $0.hasSuffix("  0  0  0  anna") })
             // Without a yes nothing happens.
             let unsure = await stage.run("close", "anna")
             #expect(unsure.code == 64 && unsure.error.contains("run it again with --yes"), "\(unsure.error)")

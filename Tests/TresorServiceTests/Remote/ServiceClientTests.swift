@@ -121,6 +121,7 @@ import TresorTesting
         (403, .noAccess, .noAccess), (403, .waiting, .waiting), (405, .failed(.other), .store(.other)),
         (413, .failed(.other), .store(.other)), (421, .failed(.other), .store(.other)),
         (505, .failed(.other), .store(.other)), (507, .store(.other), .store(.full)),
+        (507, .failed(.other), .store(.full)),
     ])
     func aRefusalIsAnErrorOfTheStore(_ status: Int, _ said: TresorError, _ error: TresorError) async throws {
         let stage = try RemoteStage(fault: { $0 > 0 ? refused(status, said) : nil })

@@ -75,7 +75,7 @@
             }
             // The quota was lowered: others have written more than it since.
             let small = try await house.bench.anotherService {
-                $0.quotas.bytes = used + 100_000
+                $0.quotas.bytes = (used + 100_000) / 2
                 $0.quotas.entries = count + 2
             }
             let founder = owner.at(small)

@@ -21,7 +21,7 @@
             .tresors: "+++++++++w-uu", .news: "+++++++++w-uu",
             .entries: "+++++++--w-uu", .append: "++-------w-uu", .wraps: "++++-+---w-uu", .putWraps: "+-+------w-uu",
             .deleteTresor: "+--------w-uu",
-            .putBlob: "++-------w-uu", .blob: "++++-----w-uu", .blobs: "++++-----w-uu", .deleteBlobs: "+--------w-uu",
+            .putBlob: "++-------w-uu", .blob: "++++-----w-uu", .blobs: "++++-----w-uu", .deleteBlobs: "++-------w-uu",
             .putServerShare: "+++++++++w-uu", .serverShare: "+++++++++w+uu", .deleteServerShares: "+++++++++w+uu",
             .putKitCopy: "+++++++++w-uu", .deleteKitCopy: "+++++++++w-uu",
             .register: "++++++++++-+u", .finish: "++++++++++-uu", .account: "++++++++++-uu",

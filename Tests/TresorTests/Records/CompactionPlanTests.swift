@@ -156,6 +156,16 @@ import TresorTesting
         #expect(try await scene.stored() == [newest])
     }
 
+    /// Volumes whose checkpoint has no room take none.
+    @Test func volumesWithoutRoomForTheirCheckpointGoAgain() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        let full = FaultyStore(scene.store) { $0.name == "append" ? .refusing(.store(.full)) : nil }
+        let device = scene.device(scene.home, over: full)
+        #expect(await failure { _ = try await device.records(in: scene.tresor).compact() } == .store(.full))
+        #expect(full.calls.filter(\.isWrite).map(\.name) == ["putBlob", "append", "deleteBlobs"])
+    }
+
     /// The other owner's checkpoint stands for what the plan would have sealed.
     @Test func anotherOwnersCheckpointEndsAPlan() async throws {
         let scene = try await Scene()

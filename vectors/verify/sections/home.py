@@ -130,11 +130,11 @@ def read_held(reader):
 
 
 def read_outbox(data):
-    """The sent entry, its pack and its changes, or None; what is held; and the pending sets."""
-    reader, sent, held, pending = Reader(data), None, [], []
+    """The sent entry, its pack and its changes, or None; what is held; the bytes without room; and the pending sets."""
+    reader, sent, held, refused, pending = Reader(data), None, [], None, []
     reader.preamble(b"tresorG1")
     parts = reader.u8()
-    require(parts <= 3)
+    require(parts <= 7)
     if parts & 1:
         entry, pack = reader.opaque32(1, 1048576), reader.opaque32(1, GREATEST_PACK)
         sent = (encode_entry(read_entry(entry)), pack, read_changes(reader))
@@ -142,6 +142,8 @@ def read_outbox(data):
         n = reader.u16()
         require(n >= 1)
         held = [read_held(reader) for _ in range(n)]
+    if parts & 4:
+        refused = reader.u64()
     while reader.left():
         pending.append(read_changes(reader))
     names = [item.record for changes in pending for item in changes]
@@ -152,18 +154,20 @@ def read_outbox(data):
     made = [what[0] for _, _, kind, what, _ in held if kind == ATTACHMENT]
     for numbers in (named, made):
         require(len(numbers) == len(set(numbers)) and contents.issuperset(numbers))
-    return sent, held, pending
+    return sent, held, refused, pending
 
 
-def encode_outbox(sent, held, pending):
+def encode_outbox(sent, held, refused, pending):
     def encode(items):
         return u16(len(items)) + b"".join(item.bytes for item in items)
 
-    head = u8((1 if sent else 0) + (2 if held else 0))
+    head = u8((1 if sent else 0) + (2 if held else 0) + (0 if refused is None else 4))
     if sent:
         head += opaque32(sent[0]) + opaque32(sent[1]) + encode(sent[2])
     if held:
         head += u16(len(held)) + b"".join(row[-1] for row in held)
+    if refused is not None:
+        head += u64(refused)
     return preamble(b"tresorG1") + head + b"".join(encode(changes) for changes in pending)
 
 

@@ -214,6 +214,13 @@
             try await Self.expectReal(without: .askedApprover) {
                 try await ApprovalTests().takesAnotherApprover()
             }
+            try await Self.expectReal(without: .ownBlobs) {
+                let house = try await Household(Bench())
+                let put = PutBlobRequest(tresor: house.tresor, hash: .zero, part: 0, bytes: [1])
+                _ = try await house.signer(house.owner).ask(put)
+                let deletion = DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero])
+                return try await house.signer(house.writer).reply(deletion).status == 200
+            }
         }
 
         @Test func A129_withoutTheCheckAnIdServesTwoBodies() async throws {
@@ -359,7 +366,7 @@
                 let house = try await Household(Bench())
                 let used = try await house.signer(house.owner).ask(AccountRequest()).bytes
                 guard try await put(house, 200_000, leaving: 1 << 20) == 200 else { return false }
-                let service = try await house.bench.anotherService { $0.quotas.bytes = used + 100_000 }
+                let service = try await house.bench.anotherService { $0.quotas.bytes = (used + 100_000) / 2 }
                 let (epoch, wraps) = try await house.epoch()
                 let request = try await house.request(.epoch(EpochBody(epoch)), by: house.owner, wraps: wraps)
                 return try await house.signer(house.owner).at(service).reply(request).status == 507

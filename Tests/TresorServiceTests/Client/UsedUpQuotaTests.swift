@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import TresorCore
+    import TresorCrypto
+
+    @testable import Tresor
+    @testable import TresorService
+
+    /// People before a service whose quota is used up: what was refused takes no room, and room is freed.
+    @Suite struct UsedUpQuotaTests {
+        private func stage(_ byteCount: UInt64) async throws -> (CommandStage<SwitchedService>, Bench) {
+            let bench = try await Bench(.open)
+            let stage = try CommandStage(before: SwitchedService(bench), clock: bench.clock)
+            try await stage.people()
+            try await stage.handler.change { $0.quotas.bytes = byteCount }
+            try await stage.run(0, as: "anna", "create", "x")
+            for name in ["c1", "c2", "c3", "c4"] { try stage.write(String(repeating: name, count: 30_000), to: name) }
+            try stage.write(String(repeating: "k", count: 260_000), to: "k260")
+            try stage.write("tiny", to: "tiny")
+            return (stage, bench)
+        }
+
+        private func orphanCount(_ bench: Bench) async throws -> Int {
+            try await bench.engine.read(SQL("SELECT hash FROM blob_orphans")).count
+        }
+
+        @Test func aRefusedUploadTakesNoRoom() async throws {
+            let (stage, bench) = try await stage(300_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@c1")
+            let refused = try await stage.messages(18, as: "anna", "put", "-t", "x", "@k260")
+            #expect(refused.contains("has no room left: not enough is left for this: you have "), "\(refused)")
+            #expect(refused.contains(" of 300000 bytes, and x has "), "\(refused)")
+            #expect(refused.contains(/hint: tresor[^\n]* compact -t x\n/), "\(refused)")
+            #expect(refused.contains(/hint: tresor[^\n]* sync -t x --drop\n/), "\(refused)")
+            #expect(try await orphanCount(bench) == 0)
+            // A small change is not held up, and its command succeeds.
+            let said = try await stage.messages(0, as: "anna", "put", "-t", "x", "@tiny")
+            #expect(said.contains("1 record not sent to x: "), "\(said)")
+            #expect(said.contains("there was none when it was last tried"), "\(said)")
+            #expect(said.contains(/hint: tresor[^\n]* sync -t x\n/), "\(said)")
+            let list = try await stage.run(0, as: "anna", "records", "-t", "x")
+            #expect(list.contains(/- .* unsent +k260/) && !list.contains(/unsent +tiny/), "\(list)")
+            // The change that has no room may be given up, by another one or for good.
+            try await stage.run(0, as: "anna", "put", "-t", "x", "--delete", "k260")
+            try await stage.run(0, as: "anna", "sync", "-t", "x")
+            try await stage.run(18, as: "anna", "put", "-t", "x", "@k260")
+            try await stage.run(18, as: "anna", "sync", "-t", "x")
+            // Where no tresor is named, only what was left is thrown away.
+            try await stage.run(18, as: "anna", "sync", "--drop", "--yes")
+            #expect(try await stage.run(0, as: "anna", "records", "-t", "x").contains("k260"))
+            let dropped = try await stage.run(0, as: "anna", "sync", "-t", "x", "--drop", "--yes")
+            #expect(dropped.contains(/x +0 +0 +ok/), "\(dropped)")
+            #expect(try await !stage.run(0, as: "anna", "records", "-t", "x").contains("k260"))
+            #expect(try await bench.service.check().isClean)
+        }
+
+        /// A compaction makes no room in a log.
+        @Test func aFullLogNamesItsEntries() async throws {
+            let (stage, _) = try await stage(300_000)
+            try await stage.handler.change { $0.quotas.entries = 1 }
+            let refused = try await stage.messages(18, as: "anna", "put", "-t", "x", "@tiny")
+            #expect(refused.contains(/and x has [0-9]+ of 1 entries; ask its operator for more/), "\(refused)")
+            #expect(!refused.contains("compact"), "\(refused)")
+        }
+
+        /// Three records and what was refused: one is deleted, the tresor is compacted, and the fourth has room.
+        @Test func aDeletionAndACompactionMakeRoom() async throws {
+            let (stage, bench) = try await stage(230_000)
+            for name in ["c1", "c2", "c3"] { try await stage.run(0, as: "anna", "put", "-t", "x", "@\(name)") }
+            try await stage.run(18, as: "anna", "put", "-t", "x", "@c4")
+            let said = try await stage.messages(0, as: "anna", "put", "-t", "x", "--delete", "c1")
+            #expect(said.contains("1 record not sent to x: "), "\(said)")
+            try await stage.run(0, as: "anna", "compact", "-t", "x", "--yes")
+            let table = try await stage.run(0, as: "anna", "sync", "-t", "x")
+            #expect(table.contains(/x +0 +0 +ok/), "\(table)")
+            let list = try await stage.run(0, as: "anna", "records", "-t", "x")
+            #expect(list.contains("c4") && !list.contains("unsent") && !list.contains("c1"), "\(list)")
+            #expect(try await bench.service.check().isClean)
+        }
+
+        /// Nor does the upload of a writer, who has put parts of it.
+        @Test func aRefusedUploadOfAWriterTakesNoRoom() async throws {
+            let (stage, bench) = try await stage(1_000_000)
+            try await stage.run(0, as: "anna", "share", "-t", "x", "bruno", "--role", "writer")
+            try stage.write(String(repeating: "l", count: 700_000), to: "large")
+            let refused = try await stage.messages(18, as: "bruno", "put", "-t", "anna/x", "@large")
+            #expect(
+                refused.contains("the quota of anna, who made x, has not enough left for this; ask anna"), "\(refused)")
+            #expect(try await orphanCount(bench) == 0)
+            try await stage.run(0, as: "bruno", "put", "-t", "anna/x", "@tiny")
+            try await stage.run(0, as: "bruno", "sync", "-t", "anna/x", "--drop", "--yes")
+            #expect(try await bench.service.check().isClean)
+        }
+    }
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import Tresor
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// What frees room has some where a quota is used up (SPEC §18.7).
+    @Suite(.overEveryEngine) struct ReserveTests {
+        private static func hash(_ number: UInt8) throws -> Hash256 {
+            try #require(Hash256([UInt8](repeating: number, count: 32)))
+        }
+
+        /// A commit of one pack.
+        private static func commit(_ byteCount: Int, in house: Household) async throws -> AppendRequest {
+            let bytes = try randomBytes(byteCount)
+            let pack = try Blob(of: bytes)
+            let epoch = try await house.state().epoch
+            return try await house.request(
+                .commit(CommitBody(epoch: epoch, blobs: [pack])), by: house.owner
+            ).with(blobs: [StoredBlob(hash: pack.hash, size: pack.size, bytes: bytes)])
+        }
+
+        @Test func anOwnerFreesRoomWhereNoneIsLeft() async throws {
+            let house = try await Household(Bench())
+            // Nobody reads from now on, so that a checkpoint is not void.
+            try await house.owner.tresor(house.tresor).perform(.revoke([house.newcomer.user]))
+            let owner = try house.signer(house.owner)
+            let first = try await BlobTests.Commit(in: house, by: house.owner)
+            #expect(try await owner.ask(first.request).outcome == .done)
+            let used = try await owner.ask(AccountRequest()).bytes
+            let full = try await house.bench.anotherService { $0.quotas.bytes = used }
+            let founder = owner.at(full)
+            #expect(try await founder.reply(try await Self.commit(10_000, in: house)).status == 507)
+            // A small commit, as one that deletes records is. They have a sixteenth of the quota.
+            var written = 0
+            while try await founder.reply(try await Self.commit(3_000, in: house)).status == 200 {
+                written += 1
+                try #require(written < 10)
+            }
+            #expect(written > 1)
+            // A volume beside what it replaces, once.
+            let volume = try randomBytes(StoredBlob.partByteCount - 30_000)
+            let named = try Blob(of: volume)
+            func put(_ hash: Hash256) async throws -> Int {
+                try await founder.reply(
+                    PutBlobRequest(tresor: house.tresor, hash: hash, part: 0, bytes: volume)
+                ).status
+            }
+            #expect(try await put(named.hash) == 200)
+            #expect(try await put(Self.hash(1)) == 507)
+            let state = try await house.state()
+            let checkpoint = try await house.request(
+                .checkpoint(CheckpointBody(upto: state.head.sequence, epoch: state.epoch, volumes: [named])),
+                by: house.owner
+            ).with(blobs: [StoredBlob(hash: named.hash, size: named.size, bytes: nil)])
+            #expect(try await founder.ask(checkpoint).outcome == .done)
+            let replaced = DeleteBlobsRequest(
+                tresor: house.tresor, hashes: [first.pack.hash, first.attachment.hash])
+            #expect(try await founder.reply(replaced).status == 200)
+            #expect(try await owner.ask(AccountRequest()).bytes < used)
+            #expect(try await house.bench.service.check().isClean)
+        }
+
+        /// Who sees and reads a tresor changes also where no room is left.
+        @Test func anOwnerSharesAndRevokesWhereNoRoomIsLeft() async throws {
+            let house = try await Household(Bench())
+            let owner = try house.signer(house.owner)
+            let used = try await owner.ask(AccountRequest()).bytes
+            func act(_ byteCount: UInt64) async throws -> Int {
+                let service = try await house.bench.anotherService { $0.quotas.bytes = byteCount }
+                let (epoch, wraps) = try await house.epoch()
+                let request = try await house.request(.epoch(EpochBody(epoch)), by: house.owner, wraps: wraps)
+                return try await owner.at(service).reply(request).status
+            }
+            #expect(try await act(used / 4) == 507)
+            #expect(try await act(used - 1) == 200)
+        }
+
+        /// A writer gives back what was refused later, and takes nothing from anybody.
+        @Test func A128_aWriterDeletesWhatTheyAlonePutAndNoEntryNames() async throws {
+            let house = try await Household(Bench())
+            let (owner, writer) = (try house.signer(house.owner), try house.signer(house.writer))
+            let commit = try await BlobTests.Commit(in: house, by: house.writer)
+            #expect(try await writer.ask(commit.request).outcome == .done)
+            let used = try await owner.ask(AccountRequest()).bytes
+            let whole = [UInt8](repeating: 1, count: StoredBlob.partByteCount)
+            for (signer, number, part, bytes) in [
+                (writer, 1, 0, whole), (writer, 1, 1, [1]), (writer, 2, 0, whole), (owner, 2, 1, [1]),
+                (owner, 3, 0, [1]),
+            ] as [(Signer, UInt8, UInt32, [UInt8])] {
+                _ = try await signer.ask(
+                    PutBlobRequest(tresor: house.tresor, hash: try Self.hash(number), part: part, bytes: bytes))
+            }
+            func delete(_ hashes: Hash256...) async throws -> ServiceReply {
+                try await writer.reply(DeleteBlobsRequest(tresor: house.tresor, hashes: hashes))
+            }
+            let before = try await house.bench.rows()
+            for other in [try Self.hash(2), try Self.hash(3), commit.pack.hash] {
+                #expect(try await delete(Self.hash(1), other) == .forbidden, "\(other)")
+            }
+            #expect(try await house.bench.rows() == before)
+            // What was never put keeps nothing back.
+            #expect(try await delete(Self.hash(4), Self.hash(1)).status == 200)
+            let rest = UInt64(StoredBlob.partByteCount + 512 + 512)
+            #expect(try await owner.ask(AccountRequest()).bytes == used + rest)
+            try await FounderRoomTests.expectExact(house)
+        }
+    }
+#endif
