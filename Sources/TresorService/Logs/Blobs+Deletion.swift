@@ -6,13 +6,10 @@
 
     /// Deleting blobs.
     extension Blobs {
-        /// The number of parts that one transaction deletes: they have at most 16 MiB.
-        private static let portionCount = 64
-
         /// Deletes blobs for an owner, or those that a writer has put and that no entry names.
         ///
-        /// They become blobs that no entry names, whose time is over. A portion of their parts goes at once, and
-        /// ``sweep()`` deletes the others.
+        /// They become blobs that no entry names, whose time is over. Their parts go in portions before the answer, which
+        /// says that their room is free. What fails then is left to ``sweep()``.
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody else, and for a writer who names another blob;
         ///   ``TresorError/altered`` for a blob that an entry above the floor names; ``TresorError/busy`` if the log grows
@@ -43,11 +40,8 @@
                 _ = try transaction.run(hashes.flatMap { Self.abandoning([tresor, $0]) })
                 return DoneAnswer()
             }
-            // They are marked already: the sweep ends what is left or fails here.
-            _ = try? await eraseFirst(of: hashes, in: tresor, before: 0)
-            let left = try? await context.engine.read(
-                SQL("SELECT hash FROM blob_orphans WHERE tresor = $1 AND time < 0 LIMIT 1", [tresor]))
-            if left != [] { context.sweeps.ask() }
+            // They are marked already: the sweep ends what fails here.
+            do throws(TresorError) { try await erase(hashes, of: tresor, before: 0) } catch { context.sweeps.ask() }
             return answer
         }
 
@@ -94,23 +88,17 @@
             var left = hashes
             while !left.isEmpty {
                 try Cancellation.check()
-                left = try await eraseFirst(of: left, in: tresor, before: limit)
-            }
-        }
-
-        /// Deletes the first portion, and returns the blobs that are left.
-        private func eraseFirst(
-            of hashes: [SQLValue], in tresor: SQLValue, before limit: SQLValue
-        ) async throws(TresorError) -> [SQLValue] {
-            try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
-                try Self.deletePortion(of: hashes, in: tresor, before: limit, transaction)
+                let next = left
+                left = try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
+                    try deletePortion(of: next, in: tresor, before: limit, transaction)
+                }
             }
         }
 
         /// Deletes a portion of the parts of blobs that no entry names.
         ///
         /// - Returns: the blobs that are left.
-        private static func deletePortion(
+        private func deletePortion(
             of hashes: [SQLValue], in tresor: SQLValue, before limit: SQLValue, _ transaction: any SQLTransaction
         ) throws(TresorError) -> [SQLValue] {
             // The row of the tresor is held: no entry can name the blobs until the end, and nobody can put a part.
@@ -127,7 +115,7 @@
                 if let last = try found.last?.value(0) {
                     let parts = blob + [last]
                     let deletion = SQL("DELETE FROM blobs WHERE tresor = $1 AND hash = $2 AND part <= $3", parts)
-                    _ = try transaction.run(freeing(parts) + [deletion])
+                    _ = try transaction.run(Self.freeing(parts) + [deletion])
                 }
                 left -= max(1, found.count)
                 guard left > 0 else { return Array(hashes[place...]) }

@@ -17,6 +17,8 @@
         private static let groupCount = 16
 
         let context: ServiceContext
+        /// The number of parts that one transaction deletes: they have at most 16 MiB.
+        var portionCount = 64
 
         /// Puts one part of a blob. A part of a blob that an entry names is replaced for an owner alone.
         ///
