@@ -28,7 +28,7 @@ package struct Outbox: Hashable, Sendable {
     /// The rows of the pieces that lie beside the outbox, by rising number. In a change, the place of an attachment is the
     /// number of its content here.
     private(set) var held: [Held] = []
-    /// The bytes of the smallest set for which the store had no room; `nil` for none, and once no set is as large.
+    /// The bytes of the smallest set for which the store had no room; `nil` for none, and once it holds nothing back.
     private(set) var refusedByteCount: UInt64?
 
     /// Begins with nothing.
@@ -138,8 +138,12 @@ package struct Outbox: Hashable, Sendable {
         if !pending.contains(where: { isRefused($0) }) { refusedByteCount = nil }
     }
 
-    /// Whether a set is as large as one for which the store had no room.
-    private func isRefused(_ set: [Item]) -> Bool { refusedByteCount.map { $0 <= size(of: set) } ?? false }
+    /// Whether a set with an attachment is as large as a set for which the store had no room. Any other costs little, and
+    /// is tried each time: a disk that was full has room again.
+    private func isRefused(_ set: [Item]) -> Bool {
+        guard let refusedByteCount, set.contains(where: { $0.heldContent != nil }) else { return false }
+        return refusedByteCount <= size(of: set)
+    }
 
     /// Takes the first sets that fit into one pack, and whose attachments one commit can name. Those for which the store had
     /// no room come last, one by one, the smallest first.
@@ -211,10 +215,12 @@ package struct Outbox: Hashable, Sendable {
     /// The store has no room for the sent commit, and does not have it: its changes are pending again.
     ///
     /// - Parameter sets: the sets of which it was made, as for ``giveBack(as:)``.
-    /// - Returns: the number of sets that are pending again. A single one is sent again only when that is wanted.
+    /// - Returns: the number of sets that are pending again. After a single one, those with an attachment that are as large
+    ///   are sent again only when that is wanted.
     mutating func refuse(as sets: [[Item]]) -> Int {
         let count = giveBack(as: sets)
         if count == 1, let set = pending.first { refusedByteCount = size(of: set) }
+        drop([])
         return count
     }
 

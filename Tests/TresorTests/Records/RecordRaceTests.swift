@@ -127,65 +127,6 @@ import TresorTesting
         #expect(before.read(.outbox(scene.tresor)) != nil)
     }
 
-    /// What a store has no room for is not frozen, and is sent again only when that is wanted.
-    @Test func whatAStoreHasNoRoomForIsPendingAgain() async throws {
-        let scene = try await Scene()
-        try await scene.records.put("plan", "one".utf8)
-        try await scene.records.put("note", "two".utf8)
-        let full = scene.refusing(.store(.full))
-        #expect(try await scene.open(scene.home, full).sync().held == .store(.full))
-        #expect(full.calls.count { $0.name == "append" } == 2)
-        let box = try await scene.records.outbox.present()
-        #expect(box.sent == nil && box.pending.count == 2)
-        #expect(try Outbox(box.bytes) == box)
-        // Nor does a smaller change send it.
-        try await scene.records.put("a", "".utf8)
-        let report = try await scene.records.sync(again: false)
-        #expect(report.held == .store(.full) && report.sentCount == 1 && report.unsent == ["note", "plan"])
-        #expect(try await scene.records.sync().unsent == [])
-        #expect(scene.home.read(.outbox(scene.tresor)) == nil)
-    }
-
-    /// Nor is what was sent before, and may have been on its way.
-    @Test func whatWasSentAndHasNoRoomCanBeGivenUp() async throws {
-        let scene = try await Scene()
-        try await scene.records.put("plan", "three".utf8)
-        #expect(try await scene.open(scene.home, scene.refusing(.busy)).sync().held == .busy)
-        let again = scene.open(scene.home, scene.refusing(.store(.full)))
-        #expect(await failure { _ = try await again.dropUnsent() } == .busy)
-        #expect(try await again.sync().held == .store(.full))
-        // Somebody adds one while the person is asked.
-        let shown = try await again.unsentChanges()
-        #expect(shown.names == ["plan"])
-        try await scene.records.put("note", "four".utf8)
-        #expect(await failure { _ = try await again.dropUnsent(as: shown.changes) } == .busy)
-        #expect(try await again.unsent() == ["note", "plan"])
-        #expect(try await again.dropUnsent() == ["note", "plan"])
-        #expect(try await scene.records.sync().held == nil)
-    }
-
-    /// An upload that was interrupted takes no room once there is none for its commit.
-    @Test func anInterruptedUploadGivesItsRoomBack() async throws {
-        let scene = try await Scene()
-        try await scene.records.put("scan", [UInt8](repeating: 7, count: 600_000))
-        let breaking = FaultyStore(scene.store) { $0.name == "append" ? .refusing(.store(.unreachable)) : nil }
-        #expect(try await scene.open(scene.home, breaking).sync().held == .store(.unreachable))
-        let sent = try #require(try await scene.records.outbox.present().sent)
-        let scan = try sent.entry.body.blobs[1]
-        let blobs = BlobReader(scene.store, scene.tresor)
-        #expect(try await blobs.has(scan))
-        let full = scene.refusing(.store(.full))
-        #expect(try await scene.open(scene.home, full).sync().held == .store(.full))
-        #expect(try await !blobs.has(scan))
-        #expect(try await scene.records.outbox.present().sent == nil)
-        // Nothing of it is put again beside a small change.
-        try await scene.records.put("note", "one".utf8)
-        let puts = scene.store.calls.count { $0.name == "putBlob" }
-        #expect(try await scene.records.sync(again: false).unsent == ["scan"])
-        #expect(scene.store.calls.count { $0.name == "putBlob" } == puts)
-        #expect(try await scene.records.sync().unsent == [])
-    }
-
     @Test func manyFullPacksAreSentInOneSync() async throws {
         let scene = try await Scene()
         let content = [UInt8](repeating: 1, count: 60_000)

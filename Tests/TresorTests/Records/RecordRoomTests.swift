@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+import TresorStore
+import TresorTesting
+
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorRecords
+
+/// Changes for which a store has no room.
+@Suite struct RecordRoomTests {
+    /// A large one is not frozen, and is sent again only when that is wanted.
+    @Test func whatAStoreHasNoRoomForIsPendingAgain() async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("plan", AttachmentScene.content(70_000))
+        try await scene.records.put("note", AttachmentScene.content(80_000))
+        let full = scene.refusing("append", .store(.full))
+        #expect(try await scene.device(scene.home, over: full).sync().held == .store(.full))
+        #expect(full.calls.count { $0.name == "append" } == 2)
+        let box = try await scene.records.outbox.present()
+        #expect(box.sent == nil && box.pending.count == 2 && box.refusedByteCount != nil)
+        #expect(try Outbox(box.bytes) == box)
+        // Nor does a smaller change send it.
+        try await scene.records.put("a", "".utf8)
+        let report = try await scene.records.sync(again: false)
+        #expect(report.held == .store(.full) && report.sentCount == 1 && report.unsent == ["note", "plan"])
+        #expect(try await scene.records.sync().unsent == [])
+        #expect(scene.home.read(.outbox(scene.tresor)) == nil)
+    }
+
+    /// A small change does not wait for a person after a disk was full, and lets no large one be put each time.
+    @Test func aSmallChangeIsTriedEachTime() async throws {
+        let scene = try await AttachmentScene()
+        let full = scene.device(scene.home, over: scene.refusing("append", .store(.full)))
+        try await scene.records.put("plan", "one".utf8)
+        #expect(try await full.sync(again: false).held == .store(.full))
+        #expect(try await scene.records.outbox.present().refusedByteCount == nil)
+        #expect(try await scene.records.sync(again: false).unsent == [])
+        try await scene.records.put("plan", "two".utf8)
+        try await scene.records.put("scan", AttachmentScene.content(70_000))
+        #expect(try await full.sync(again: false).held == .store(.full))
+        #expect(try await scene.records.outbox.present().pending.count == 2)
+        let puts = scene.calls("putBlob")
+        #expect(try await full.sync(again: false).held == .store(.full))
+        #expect(scene.calls("putBlob") == puts)
+        #expect(try await scene.records.sync(again: false).unsent == ["scan"])
+        #expect(try await scene.records.sync().unsent == [])
+    }
+
+    /// Nor is what was sent before frozen, and it may have been on its way.
+    @Test func whatWasSentAndHasNoRoomCanBeGivenUp() async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("plan", "three".utf8)
+        #expect(try await scene.device(scene.home, over: scene.refusing("append", .busy)).sync().held == .busy)
+        let again = scene.device(scene.home, over: scene.refusing("append", .store(.full)))
+        #expect(await failure { _ = try await again.dropUnsent() } == .busy)
+        #expect(try await again.sync().held == .store(.full))
+        // Somebody adds one while the person is asked.
+        let shown = try await again.unsentChanges()
+        #expect(shown.names == ["plan"])
+        try await scene.records.put("note", "four".utf8)
+        #expect(await failure { _ = try await again.dropUnsent(as: shown.changes) } == .busy)
+        #expect(try await again.unsent() == ["note", "plan"])
+        #expect(try await again.dropUnsent() == ["note", "plan"])
+        #expect(try await scene.records.sync().held == nil)
+    }
+
+    /// An upload that was interrupted takes no room once there is none for its commit.
+    @Test func anInterruptedUploadGivesItsRoomBack() async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("scan", AttachmentScene.content(600_000))
+        let breaking = scene.refusing("append")
+        #expect(try await scene.device(scene.home, over: breaking).sync().held == .store(.unreachable))
+        let sent = try #require(try await scene.records.outbox.present().sent)
+        let scan = try sent.entry.body.blobs[1]
+        let blobs = BlobReader(scene.store, scene.tresor)
+        #expect(try await blobs.has(scan))
+        let full = scene.refusing("append", .store(.full))
+        #expect(try await scene.device(scene.home, over: full).sync().held == .store(.full))
+        #expect(try await !blobs.has(scan))
+        #expect(try await scene.records.outbox.present().sent == nil)
+        // Nothing of it is put again beside a small change.
+        try await scene.records.put("note", "one".utf8)
+        let puts = scene.calls("putBlob")
+        #expect(try await scene.records.sync(again: false).unsent == ["scan"])
+        #expect(scene.calls("putBlob") == puts)
+        #expect(try await scene.records.sync().unsent == [])
+    }
+}
