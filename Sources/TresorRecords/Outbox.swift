@@ -127,9 +127,9 @@ package struct Outbox: Hashable, Sendable {
         guard items.count(where: { $0.heldContent != nil }) <= Held.maximumContentCount else {
             throw .usage(.tooManyContents)
         }
+        // The author wants it to be tried, and no larger one.
+        if isRefused(items) { refusedByteCount = size(of: items) + 1 }
         drop(Set(items.map(\.record)))
-        // The author wants it to be tried.
-        if isRefused(items) { refusedByteCount = nil }
         pending.append(items)
     }
 

@@ -49,6 +49,21 @@ import TresorTesting
         #expect(try await scene.records.sync().unsent == [])
     }
 
+    /// A new change is tried, and none that is larger.
+    @Test func aLargeChangeLetsNoLargerOneBeSentAgain() async throws {
+        let scene = try await AttachmentScene()
+        let full = scene.device(scene.home, over: scene.refusing("append", .store(.full)))
+        try await scene.records.put("scan", AttachmentScene.content(70_000))
+        try await scene.records.put("film", AttachmentScene.content(200_000))
+        #expect(try await full.sync().held == .store(.full))
+        try await scene.records.put("photo", AttachmentScene.content(100_000))
+        #expect(try await scene.records.sync(again: false).unsent == ["film"])
+        // Where none is left that is as large, nothing is held back.
+        try await scene.records.put("film", AttachmentScene.content(200_000, 1))
+        #expect(try await scene.records.outbox.present().refusedByteCount == nil)
+        #expect(try await scene.records.sync(again: false).unsent == [])
+    }
+
     /// Nor is what was sent before frozen, and it may have been on its way.
     @Test func whatWasSentAndHasNoRoomCanBeGivenUp() async throws {
         let scene = try await AttachmentScene()
