@@ -34,6 +34,8 @@ struct RecordSync: Sendable {
         var report = SyncReport(tresor: tresor)
         // How often what was sent is not seen in the log, and the commit that was sent last.
         var (failures, last) = (0, Outbox.Sent?.none)
+        // The pending changes before it was made.
+        var sets: [[Item]] = []
         // Once the store had no room for a commit: the most sets of the next one, which are the smallest.
         var most: Int?
         while true {
@@ -51,7 +53,7 @@ struct RecordSync: Sendable {
             try await records.checkFounder(of: state)
             if records.cache.hasNotBegun { records.cache.begin(with: try await records.view(at: state).table) }
             do throws(TresorError) {
-                if try await settle(in: state, &report) { failures = max(0, failures - 1) }
+                if try await settle(in: state, as: sets, &report) { failures = max(0, failures - 1) }
                 try await pull(state, &report)
             } catch {
                 // Another program of this home has seen the removal. One that deleted the tresor ends the sync.
@@ -70,7 +72,10 @@ struct RecordSync: Sendable {
                 guard failures < Self.attemptCount else { throw .busy }
                 failures += 1
                 var sent = box.sent
-                if sent == nil { sent = try await freeze(box, smallest: most, &failing) }
+                if sent == nil {
+                    sets = box.pending
+                    sent = try await freeze(box, smallest: most, &failing)
+                }
                 // Where it was sent just now and its place is free, the store lacks an attachment.
                 if let sent { try await send(sent, in: state, isAgain: sent == last, &failing) }
                 last = sent
@@ -78,7 +83,7 @@ struct RecordSync: Sendable {
                 var error = error
                 if error == .store(.full) {
                     do throws(TresorError) {
-                        if let count = try await takeBack(as: box.pending), count != 1 {
+                        if let count = try await takeBack(as: sets), count != 1 {
                             if count > 1 { (most, failures) = (count / 2, failures - 1) }
                             continue
                         }
@@ -128,8 +133,11 @@ struct RecordSync: Sendable {
 
     /// Finds out what became of the sent commit: whether its place is free, its own, or cannot be its own (step 2).
     ///
+    /// - Parameter sets: the sets of which it was made, as for ``Outbox/giveBack(as:)``.
     /// - Returns: whether the commit turned out to be in the log.
-    private func settle(in state: LogState, _ report: inout SyncReport) async throws(TresorError) -> Bool {
+    private func settle(
+        in state: LogState, as sets: [[Item]], _ report: inout SyncReport
+    ) async throws(TresorError) -> Bool {
         guard let sent = try await outbox.present().sent, sent.entry.sequence <= state.entryCount else { return false }
         // Where its place is the next one, it is free if the log is the one for which the commit was made.
         guard sent.entry.sequence < state.entryCount || state.head.hash != sent.entry.previous else { return false }
@@ -147,7 +155,7 @@ struct RecordSync: Sendable {
         }
         try await outbox.change { (outbox) throws(TresorError) in
             guard outbox.sent == sent else { return }
-            if isMine { outbox.settle() } else { outbox.giveBack() }
+            if isMine { outbox.settle() } else { outbox.giveBack(as: sets) }
         }
         guard isMine else { return false }
         report.sentCount += sent.items.count

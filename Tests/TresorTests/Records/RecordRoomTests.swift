@@ -64,6 +64,33 @@ import TresorTesting
         #expect(try await scene.records.sync(again: false).unsent == [])
     }
 
+    /// Changes of one commit stay apart where somebody else was faster, so that the small one is sent alone then.
+    @Test func changesStayApartBehindAFasterOne() async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("note", "one".utf8)
+        try await scene.records.put("scan", AttachmentScene.content(70_000))
+        let (theirs, counts) = (scene.theirs, CallCounts())
+        let store = FaultyStore(scene.store) { call in
+            guard call.name == "append" else { return nil }
+            counts.count("append")
+            switch counts.counts["append"] ?? 0 {
+            case 1:
+                do {
+                    try await theirs.put("theirs", "x".utf8)
+                    _ = try await theirs.sync()
+                } catch {
+                    Issue.record(error)
+                }
+                return nil
+            case 3: return nil
+            default: return .refusing(.store(.full))
+            }
+        }
+        let report = try await scene.device(scene.home, over: store).sync()
+        #expect(report.held == .store(.full) && report.sentCount == 1 && report.unsent == ["scan"])
+        #expect(counts.counts == ["append": 4])
+    }
+
     /// Nor is what was sent before frozen, and it may have been on its way.
     @Test func whatWasSentAndHasNoRoomCanBeGivenUp() async throws {
         let scene = try await AttachmentScene()
