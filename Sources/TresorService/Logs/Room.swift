@@ -28,7 +28,8 @@
         var tresors: UInt64 = 0
         /// The bytes of the entry if its body is additive and nothing here reads it.
         var unread: UInt64 = 0
-        /// How far what an owner writes may go beyond the bytes of the quota, so that room can be freed.
+        /// How far what an owner writes may go beyond the bytes of the quota, so that room can be freed. All owners of the
+        /// founder's tresors share it.
         var reserve = Reserve.none
 
         /// A reserve of bytes for what frees room.
