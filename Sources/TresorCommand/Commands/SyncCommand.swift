@@ -272,9 +272,11 @@ struct SyncCommand: SurfaceCommand {
                 ? await workplace.failure(held, of: summary, session)
                 : CommandFailure(
                     sending: report, held, rotation: workplace.tresors.rotation(of: summary, for: session))
-            tell(
-                "nothing was sent, and the changes stay in your home: \(failure.message)", failure.hints, of: summary,
-                workplace)
+            let what =
+                report.sentCount == 0
+                ? "nothing was sent, and the changes stay"
+                : "\(Self.count(report.unsent)) \(report.unsent.count == 1 ? "stays" : "stay")"
+            tell("\(what) in your home: \(failure.message)", failure.hints, of: summary, workplace)
         }
         if report.isGone, !report.unsent.isEmpty {
             let failure = await workplace.failure(.noAccess, of: summary, session)

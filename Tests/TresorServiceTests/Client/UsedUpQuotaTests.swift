@@ -56,6 +56,18 @@
             #expect(try await bench.service.check().isClean)
         }
 
+        /// Where smaller changes went, it is said how many did not.
+        @Test func whatWasSentBesideALargeChangeIsNotCalledUnsent() async throws {
+            let (stage, _) = try await stage(300_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@c1")
+            for name in ["k260", "tiny"] { try await stage.run(0, as: "anna", "put", "-t", "x", "--later", "@\(name)") }
+            let said = try await stage.messages(18, as: "anna", "sync", "-t", "x")
+            #expect(said.contains("x: 1 unsent change stays in your home: "), "\(said)")
+            #expect(!said.contains("nothing was sent"), "\(said)")
+            let again = try await stage.messages(18, as: "anna", "sync", "-t", "x")
+            #expect(again.contains("nothing was sent, and the changes stay in your home: "), "\(again)")
+        }
+
         /// A compaction makes no room in a log.
         @Test func aFullLogNamesItsEntries() async throws {
             let (stage, _) = try await stage(300_000)
