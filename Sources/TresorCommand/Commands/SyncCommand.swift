@@ -14,11 +14,12 @@ struct SyncCommand: SurfaceCommand {
             discussion: """
                 Prints for each tresor how many commits came and how many changes were sent. STATE is ok, incomplete \
                 (the store lacks something), void (somebody wrote what nobody can read), unsent, or left. A removed \
-                person's copies are deleted; --drop throws away what they had not sent; with -t, also changes that you \
-                may not make any more, or that are beyond a quota. A content of more than 64 KiB for which there was \
-                no room is sent again by this command alone, without --watch. --watch goes on until it is interrupted, \
-                with a line for each tresor in which something changed. Without -t, your devices also tell each other \
-                whom you verified and what they saw of each tresor, by a tresor of your own that list --all shows.
+                person's copies are deleted; --drop throws away what they had not sent; with -t and without --watch, \
+                also changes that you may not make any more, or that are beyond a quota. A content of more than 64 KiB \
+                for which there was no room is sent again by this command alone, without --watch. --watch goes on \
+                until it is interrupted, with a line for each tresor in which something changed. Without -t, your \
+                devices also tell each other whom you verified and what they saw of each tresor, by a tresor of your \
+                own that list --all shows.
                 """,
             classes: [.identity, .write], further: [.noAccess, .waiting], examples: ["tresor sync"])
     }
@@ -314,11 +315,13 @@ struct SyncCommand: SurfaceCommand {
     }
 
     /// Whether what is unsent cannot be sent: the person has left, or has named the tresor and may not write into it, or a
-    /// limit is reached. A full disk has room again.
+    /// limit is reached. A full disk has room again. A command that goes on drops only what the person has left: which lack
+    /// was the last one is known of the whole process.
     private func isLost(_ report: SyncReport) -> Bool {
         guard !report.unsent.isEmpty else { return false }
+        guard !watch, !tresors.isEmpty else { return report.isGone }
         let isOverQuota = report.held == .store(.full) && Surroundings.current.obstacle.isQuota == true
-        return report.isGone || !tresors.isEmpty && (isOverQuota || report.held == .noAccess)
+        return report.isGone || isOverQuota || report.held == .noAccess
     }
 
     private static func count(_ unsent: [String]) -> String {

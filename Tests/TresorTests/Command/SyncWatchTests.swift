@@ -4,8 +4,11 @@ import Foundation
 import Synchronization
 import Testing
 import TresorCrypto
+import TresorRemote
+import TresorTesting
 
 @testable import Tresor
+@testable import TresorCommand
 @testable import TresorCore
 @testable import TresorRecords
 
@@ -183,6 +186,23 @@ extension CommandSuite {
             let told = ending.error.split(separator: "\n").filter { $0.hasPrefix("tresor: error: ") }
             #expect(told.count { $0.contains("input or output failed") } == 1, "\(ending.error)")
             #expect(told.count == 2 && told.last?.contains("interrupted") == true, "\(ending.error)")
+        }
+
+        /// A limit may be raised while the command goes on, and nobody is asked.
+        @Test func whatHasNoRoomIsNotThrownAway() async throws {
+            let there = desk.records(in: try await tresor("plan"))
+            try await there.put("note", Array("words".utf8))
+            let full = FaultyStore(StageStores.seen(stage.evil)) { call in
+                guard call.name == "append" else { return nil }
+                Surroundings.current.obstacle.note(.noRoom(isQuota: true))
+                return .refusing(.store(.full))
+            }
+            let watch = Watch(stage, "-t", "plan", "--drop", "--yes", seeing: full)
+            try await watch.goOn { full.calls.contains { $0.name == "append" } }
+            let ending = try await watch.finish()
+            #expect(ending.code == 130, "\(ending.error)")
+            #expect(ending.error.contains("nothing was sent, and the changes stay in your home: "), "\(ending.error)")
+            #expect(try await there.unsent() == ["note"])
         }
 
         @Test func eachLineOfJSONIsAnObject() async throws {
