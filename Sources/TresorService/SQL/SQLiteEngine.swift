@@ -139,7 +139,7 @@
             guard let file, FileIdentity(path: path) == file else {
                 outage.note(
                     "\(path) is not the file any more that this process opened: it was moved, removed or replaced; stop the "
-                        + "service, look at the file there, and start it again")
+                        + "service first; then put the file back, or restore a backup without the files -wal and -shm beside it")
                 throw .store(.inputOutput)
             }
             outage.note(nil)
