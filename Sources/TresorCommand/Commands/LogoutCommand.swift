@@ -42,7 +42,7 @@ struct LogoutCommand: SurfaceCommand {
         let local = try CommandContext.local(options)
         // A refusal here leaves the sessions, the device and all that the home has of tresors and people.
         let erasure = erase ? try await HomeErasure.plan(options, losing: force) : nil
-        try erasure?.confirm(yes: yes)
+        try erasure?.confirm(yes: yes, losing: force)
         let hasEnded = try await leave(local, erasure)
         try await erasure?.perform(losing: force)
         guard options.json else { return }
@@ -68,7 +68,7 @@ struct LogoutCommand: SurfaceCommand {
         } catch {
             // The share here is destroyed. What it belongs to in the store opens nothing without it.
             guard let erasure, force || !erasure.hasIdentity else { throw failure ?? CommandFailure(error) }
-            local.output.say("the store may keep what belonged to this device: \(CommandFailure(error).message)")
+            local.output.say("the store may keep what belonged to this device")
         }
         guard let failure else { return hasEnded }
         guard erasure != nil, force else { throw failure }

@@ -82,7 +82,8 @@ struct HomeErasure {
             let failure = CommandFailure(error)
             let reason = try Self.reason(failure, isForced)
             // A service that does not take the keys of this home, or is another one, deletes nothing for it.
-            guard isKnown, !failure.error.isOfTheStore else { return erasure.alone(reason) }
+            let mayAsk = isKnown || failure.error == .forked || failure.error == .busy
+            guard mayAsk, !failure.error.isOfTheStore else { return erasure.alone(reason) }
             erasure.doubt = reason
         }
         guard erasure.elsewhere != nil || erasure.doubt != nil else { throw nowhere(isService: true) }
@@ -256,7 +257,9 @@ struct HomeErasure {
     }
 
     /// Tells what is lost, and asks. There is no question about nothing.
-    func confirm(yes: Bool) throws {
+    ///
+    /// - Parameter isForced: whether what the store does not delete stops nothing.
+    func confirm(yes: Bool, losing isForced: Bool) throws {
         guard try identity != nil || !home.isEmpty() else { return }
         let place = DisplayText.quoted(workplace.invocation.places.data)
         let output = workplace.output
@@ -266,6 +269,7 @@ struct HomeErasure {
                 ? "\(place) loses the identity, the people you verified, and all that it keeps of your tresors"
                 : "\(place) has no identity, and loses what else is there")
         if let doubt { explain(doubt, output) }
+        if isForced { explainDebt(output) }
         if let elsewhere {
             output.explain("the identity stays elsewhere: \(elsewhere)")
             if workplace.invocation.places.isStoreOnThisDisk {
@@ -291,7 +295,11 @@ struct HomeErasure {
             output.explain(
                 "the store is not asked, and may keep your sessions; on another machine, tresor logout ends them")
         }
-        guard (try? cleanup.isOwedBlocking()) != false else { return }
+    }
+
+    /// Tells what an earlier command has left in the store. Nobody deletes it for a home that is gone.
+    private func explainDebt(_ output: Output) {
+        guard identity != nil, (try? workplace.client.cleanup.isOwedBlocking()) != false else { return }
         output.explain(
             "a former kit or a device that you ended may still open your identity: run tresor rotate --identity on another "
                 + "machine")
@@ -312,8 +320,7 @@ struct HomeErasure {
         } catch {
             guard isForced else { throw error }
             workplace.output.say(
-                "the store may keep what was to be deleted, until tresor rotate --identity on another machine: "
-                    + CommandFailure(error).message)
+                "the store may keep what was to be deleted, until tresor rotate --identity on another machine")
         }
         try erase()
         places.forgetStore()

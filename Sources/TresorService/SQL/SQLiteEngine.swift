@@ -139,7 +139,8 @@
             guard let file, FileIdentity(path: path) == file else {
                 outage.note(
                     "\(path) is not the file any more that this process opened: it was moved, removed or replaced; stop the "
-                        + "service, look at the file there, and start it again")
+                        + "service first; then move the file back, or restore a backup and remove the -wal and -shm beside it"
+                )
                 throw .store(.inputOutput)
             }
             outage.note(nil)
