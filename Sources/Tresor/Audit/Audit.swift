@@ -129,7 +129,7 @@ package struct Audit: Sendable {
                 return [Finding(subject: subject, remark: .withoutSlot)]
             }
             guard try await store.serverShare(user: share.user, device: share.id) != nil else {
-                return [Finding(subject: subject, remark: .withoutStoreHalf)]
+                return [Finding(subject: subject, remark: .withoutServerShare)]
             }
             return []
         } catch {

@@ -59,7 +59,7 @@ package struct Finding: Hashable, Sendable {
         /// The device share in this home belongs to no slot of the identity file.
         case withoutSlot
         /// The store has no server share for this device.
-        case withoutStoreHalf
+        case withoutServerShare
         /// There is no recovery kit.
         case withoutKit
         /// The store has no copy that the recovery kit opens.
