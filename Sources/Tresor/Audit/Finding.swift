@@ -81,7 +81,7 @@ package struct Finding: Hashable, Sendable {
         /// Nobody has approved the person yet, for whom this owner asked.
         case waiting(by: UserID)
         /// The key must be changed before anything is sealed: a rekey is pending.
-        case rotateFirst
+        case rekeyPending
         /// The founder's safety number was not compared.
         case ownerNotVerified
         /// The person has new keys; compare safety numbers again.
