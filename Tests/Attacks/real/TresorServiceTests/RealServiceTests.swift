@@ -327,9 +327,9 @@
 
         @Test func A248_withoutTheCheckALogWakesItsMembersAllTheTime() async throws {
             try await Self.expectReal(without: .pausedLook) {
-                let board = NewsBoard()
+                let feed = NewsFeed()
                 let now = ContinuousClock.now
-                return board.nextLook(for: UserID(.zero), at: now) == board.nextLook(for: UserID(.zero), at: now)
+                return feed.nextLook(for: UserID(.zero), at: now) == feed.nextLook(for: UserID(.zero), at: now)
             }
             try await Self.expectReal(without: .unreadStranger) {
                 let house = try await Household(Bench())
