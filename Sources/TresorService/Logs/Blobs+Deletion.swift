@@ -17,10 +17,10 @@
         /// - Throws: ``TresorError/noAccess`` for anybody else; ``TresorError/altered`` for a blob that an entry above
         ///   the floor names, and nothing is deleted then; ``TresorError/busy`` if the log grows in between.
         func delete(_ request: DeleteBlobsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let seat = try await context.seat(of: caller.user, in: request.tresor)
-            guard seat.role == .owner else { throw .noAccess }
+            let membership = try await context.membership(of: caller.user, in: request.tresor)
+            guard membership.role == .owner else { throw .noAccess }
             let state = try await context.states.state(
-                of: request.tresor, at: seat.end, for: caller.user.digest.bytes)
+                of: request.tresor, at: membership.end, for: caller.user.digest.bytes)
             guard let floor = state?.floor else { throw .busy }
             let tresor = SQLValue.digest(request.tresor.digest)
             let hashes = Set(request.hashes).sorted().map { SQLValue.digest($0) }
@@ -30,7 +30,7 @@
                 guard let held = try Self.hold(request.tresor, caller.user, transaction), held.role == .owner else {
                     throw .noAccess
                 }
-                guard held.end == seat.end else { throw .busy }
+                guard held.end == membership.end else { throw .busy }
                 let named = try transaction.rows(
                     of: hashes.map {
                         SQL("SELECT sequence FROM blob_names WHERE tresor = $1 AND hash = $2", [tresor, $0])
