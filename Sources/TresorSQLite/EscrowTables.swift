@@ -11,25 +11,25 @@ struct EscrowTables {
 
     func put(serverShare share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) throws {
         try database.execute(
-            sql: "INSERT INTO halves (user, device, half, key) VALUES (?, ?, ?, ?) "
-                + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half, key = excluded.key",
+            sql: "INSERT INTO server_shares (user, device, share, key) VALUES (?, ?, ?, ?) "
+                + "ON CONFLICT (user, device) DO UPDATE SET share = excluded.share, key = excluded.key",
             arguments: [user.digest.data, Data(device.bytes), Data(share), deviceKey.data])
     }
 
     func serverShare(user: UserID, device: DeviceID) throws -> [UInt8]? {
         try database.blob(
-            "SELECT half FROM halves WHERE user = ? AND device = ?", [user.digest.data, Data(device.bytes)])
+            "SELECT share FROM server_shares WHERE user = ? AND device = ?", [user.digest.data, Data(device.bytes)])
     }
 
     /// Deletes the server shares of these devices, or of all devices of the user id.
     func deleteServerShares(user: UserID, devices: [DeviceID]?) throws {
         guard let devices else {
-            try database.execute(sql: "DELETE FROM halves WHERE user = ?", arguments: [user.digest.data])
+            try database.execute(sql: "DELETE FROM server_shares WHERE user = ?", arguments: [user.digest.data])
             return
         }
         for device in devices {
             try database.execute(
-                sql: "DELETE FROM halves WHERE user = ? AND device = ?",
+                sql: "DELETE FROM server_shares WHERE user = ? AND device = ?",
                 arguments: [user.digest.data, Data(device.bytes)])
         }
     }

@@ -43,8 +43,8 @@ enum StoreSchema {
             "CREATE TABLE deleted (tresor BLOB NOT NULL PRIMARY KEY) STRICT"
         ),
         (
-            "table", "halves", "halves",
-            "CREATE TABLE halves (user BLOB NOT NULL, device BLOB NOT NULL, half BLOB NOT NULL, "
+            "table", "server_shares", "server_shares",
+            "CREATE TABLE server_shares (user BLOB NOT NULL, device BLOB NOT NULL, share BLOB NOT NULL, "
                 + "key BLOB NOT NULL, "
                 + "PRIMARY KEY (user, device)) STRICT"
         ),
@@ -56,7 +56,7 @@ enum StoreSchema {
 
     /// The other entries of `sqlite_schema`: the indexes of primary keys and the table of applied migrations.
     private static let implied: [(type: String, name: String, table: String, sql: String?)] =
-        ["cards", "entries", "wraps", "blobs", "deleted", "halves", "kit_copies", "grdb_migrations"].map {
+        ["cards", "entries", "wraps", "blobs", "deleted", "server_shares", "kit_copies", "grdb_migrations"].map {
             ("index", "sqlite_autoindex_\($0)_1", $0, nil)
         } + [
             (

@@ -110,7 +110,7 @@ import TresorStore
         let reader = try stranger(at: path)
         try await reader.writeWithoutTransaction {
             try $0.execute(sql: "BEGIN")
-            _ = try Row.fetchAll($0, sql: "SELECT * FROM halves")
+            _ = try Row.fetchAll($0, sql: "SELECT * FROM server_shares")
         }
         let deletion = await errorOf { try await store.deleteServerShares(user: user(1), devices: nil) }
         #expect(deletion == .busy)

@@ -82,12 +82,14 @@ import TresorCrypto
     }
 
     @Test(arguments: [
-        "CREATE TABLE more (a)", "CREATE VIEW more AS SELECT * FROM cards", "CREATE INDEX more ON halves (half)",
+        "CREATE TABLE more (a)", "CREATE VIEW more AS SELECT * FROM cards",
+        "CREATE INDEX more ON server_shares (share)",
         "CREATE TRIGGER more AFTER INSERT ON cards BEGIN DELETE FROM cards; END",
-        "CREATE TRIGGER more AFTER DELETE ON halves BEGIN INSERT INTO kit_copies VALUES (old.user, old.half); END",
-        "DROP INDEX cards_by_handle", "DROP TABLE kit_copies", "ALTER TABLE halves ADD COLUMN more BLOB",
-        "ALTER TABLE halves RENAME COLUMN half TO other",
-        "DROP TABLE halves; CREATE VIEW halves AS SELECT user, user AS device, chain AS half FROM cards",
+        "CREATE TRIGGER more AFTER DELETE ON server_shares "
+            + "BEGIN INSERT INTO kit_copies VALUES (old.user, old.share); END",
+        "DROP INDEX cards_by_handle", "DROP TABLE kit_copies", "ALTER TABLE server_shares ADD COLUMN more BLOB",
+        "ALTER TABLE server_shares RENAME COLUMN share TO other",
+        "DROP TABLE server_shares; CREATE VIEW server_shares AS SELECT user, user AS device, chain AS share FROM cards",
         "DROP TABLE kit_copies; CREATE TABLE kit_copies (locator, copy)",
         "CREATE VIRTUAL TABLE more USING fts5(a)", "PRAGMA user_version = 1", "PRAGMA user_version = 0",
         "PRAGMA application_id = 0",

@@ -261,7 +261,7 @@ import TresorCrypto
         let other = try stranger(at: path)
         try await other.writeWithoutTransaction {
             try $0.execute(sql: "BEGIN")
-            _ = try Row.fetchAll($0, sql: "SELECT * FROM halves")
+            _ = try Row.fetchAll($0, sql: "SELECT * FROM server_shares")
         }
         #expect(await errorOf { try await store.deleteServerShares(user: user(1), devices: nil) } == .busy)
         #expect(try await store.serverShare(user: user(1), device: device(1)) == nil)

@@ -75,13 +75,13 @@ import TresorCrypto
         "SELECT SUM(LENGTH(bytes)) FROM blobs WHERE tresor = ? AND hash = ?",
         "SELECT bytes FROM blobs WHERE tresor = ? AND hash = ? AND part = ?",
         "SELECT bytes FROM blobs WHERE tresor = ? AND hash = ? ORDER BY part",
-        "DELETE FROM halves WHERE user = ?", "DELETE FROM halves WHERE user = ? AND device = ?",
+        "DELETE FROM server_shares WHERE user = ?", "DELETE FROM server_shares WHERE user = ? AND device = ?",
         "DELETE FROM kit_copies WHERE locator = ?", "DELETE FROM wraps WHERE user = ? AND tresor = ?",
         "INSERT INTO cards (user, handle, chain) VALUES (?, ?, ?) "
             + "ON CONFLICT (user) DO UPDATE SET handle = excluded.handle, chain = excluded.chain",
         "INSERT INTO entries (tresor, sequence, entry) VALUES (?, ?, ?)",
-        "INSERT INTO halves (user, device, half, key) VALUES (?, ?, ?, ?) "
-            + "ON CONFLICT (user, device) DO UPDATE SET half = excluded.half, key = excluded.key",
+        "INSERT INTO server_shares (user, device, share, key) VALUES (?, ?, ?, ?) "
+            + "ON CONFLICT (user, device) DO UPDATE SET share = excluded.share, key = excluded.key",
         "INSERT INTO kit_copies (locator, copy) VALUES (?, ?) ON CONFLICT (locator) DO UPDATE SET copy = excluded.copy",
         "INSERT INTO wraps (user, tresor, epoch, wrap) VALUES (?, ?, ?, ?) "
             + "ON CONFLICT (user, tresor, epoch) DO UPDATE SET wrap = excluded.wrap",
@@ -89,7 +89,7 @@ import TresorCrypto
         "SELECT chain FROM cards WHERE handle = ? ORDER BY user LIMIT ?", "SELECT chain FROM cards WHERE user = ?",
         "SELECT copy FROM kit_copies WHERE locator = ?",
         "SELECT entry FROM entries WHERE tresor = ? AND sequence >= ? ORDER BY sequence LIMIT ?",
-        "SELECT half FROM halves WHERE user = ? AND device = ?",
+        "SELECT share FROM server_shares WHERE user = ? AND device = ?",
         "SELECT sequence, entry FROM entries WHERE tresor = ? ORDER BY sequence DESC LIMIT 1",
         "SELECT user FROM cards WHERE handle = ? AND user <> ? LIMIT 1",
         "SELECT user FROM cards WHERE user >= ? AND user < ? ORDER BY user LIMIT ?",
@@ -134,10 +134,9 @@ import TresorCrypto
         try await stranger(at: path).writeWithoutTransaction { database in
             others.note(database)
             try database.execute(
-                sql:
-                    "CREATE TRIGGER more AFTER INSERT ON halves BEGIN INSERT INTO kit_copies VALUES (new.user, new.half); END"
-            )
-            try database.execute(sql: "INSERT INTO halves VALUES (x'01', x'02', x'03', x'04')")
+                sql: "CREATE TRIGGER more AFTER INSERT ON server_shares "
+                    + "BEGIN INSERT INTO kit_copies VALUES (new.user, new.share); END")
+            try database.execute(sql: "INSERT INTO server_shares VALUES (x'01', x'02', x'03', x'04')")
         }
         #expect(others.all.contains { $0.hasPrefix("--") }, "\(others.all)")
         #expect(try await store.kitCopy(locator: digest(1)) == nil)

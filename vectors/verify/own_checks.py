@@ -52,16 +52,16 @@ def check_own(totals):
         made = Slot()
         made.kind, made.id, made.locator = kind, id_, locator
         return made
-    here, gone, revoked, half = bytes([3] * 16), bytes([4] * 16), bytes([5] * 16), Slot()
+    here, gone, revoked, share = bytes([3] * 16), bytes([4] * 16), bytes([5] * 16), Slot()
     file = IdentityFile()
     file.chain, file.slots = identity.chain, [slot(KIT, bytes(16), one), slot(DEVICE, here), slot(DEVICE, gone)]
-    user, half.user, half.device = identity.user, identity.user, here
+    user, share.user, share.device = identity.user, identity.user, here
     kits = [[user + one, user + two], [one + two]]
     note_ = [sorted(kits[0] + kits[1]), sorted([user + here, user + gone, user + revoked]), [gone], [u32(1)]]
-    holds("cleanup journal", settle_ways_in(note_, file, half)
+    holds("cleanup journal", settle_ways_in(note_, file, share)
           == (False, [user + two], [user + gone, user + revoked], [kits[1], [], [gone], [u32(1)]]))
-    half.device = revoked
-    holds("cleanup journal, a half without slot", settle_ways_in(note_, file, half)
+    share.device = revoked
+    holds("cleanup journal, a share without slot", settle_ways_in(note_, file, share)
           == (True, [user + two], [user + here, user + gone, user + revoked], [kits[1], [], [here, gone], [u32(1)]]))
     holds("cleanup journal, no file", settle_ways_in(note_, None, None) == (False, [], note_[1], [note_[0], [], [], [u32(1)]]))
     data = preamble(b"tresorD1") + user + revoked + ZERO

@@ -129,7 +129,7 @@ package struct Audit: Sendable {
                 return [Finding(subject: subject, remark: .withoutSlot)]
             }
             guard try await store.serverShare(user: share.user, device: share.id) != nil else {
-                return [Finding(subject: subject, remark: .withoutStoreHalf)]
+                return [Finding(subject: subject, remark: .withoutServerShare)]
             }
             return []
         } catch {
@@ -191,7 +191,7 @@ package struct Audit: Sendable {
         let age = now > state.headTime ? now - state.headTime : 0
         var findings = isWhole ? [Finding(subject: subject, remark: .head(state.head, age: age))] : []
         if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
-        if state.isRekeyPending { findings.append(Finding(subject: subject, remark: .rotateFirst)) }
+        if state.isRekeyPending { findings.append(Finding(subject: subject, remark: .rekeyPending)) }
         if let pins = try? client.pins(), isIdentityRead {
             switch try client.trust.founderTrust(in: state) {
             case .me, .verified: break

@@ -59,7 +59,7 @@ package struct Finding: Hashable, Sendable {
         /// The device share in this home belongs to no slot of the identity file.
         case withoutSlot
         /// The store has no server share for this device.
-        case withoutStoreHalf
+        case withoutServerShare
         /// There is no recovery kit.
         case withoutKit
         /// The store has no copy that the recovery kit opens.
@@ -81,7 +81,7 @@ package struct Finding: Hashable, Sendable {
         /// Nobody has approved the person yet, for whom this owner asked.
         case waiting(by: UserID)
         /// The key must be changed before anything is sealed: a rekey is pending.
-        case rotateFirst
+        case rekeyPending
         /// The founder's safety number was not compared.
         case ownerNotVerified
         /// The person has new keys; compare safety numbers again.

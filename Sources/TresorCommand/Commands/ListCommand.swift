@@ -129,8 +129,6 @@ struct ListCommand: SurfaceCommand {
     }
 
     private struct Row {
-        /// JSON names this state `rotate_first`.
-        private static let rekeyPending = "rekey pending"
         /// The characters that the names of those who wait, or of their approvers, may take.
         private static let widthOfNames = 32
 
@@ -169,7 +167,7 @@ struct ListCommand: SurfaceCommand {
             if summary.isElsewhere { (state, error) = ("elsewhere", nil) }
             if summary.isApart { object["apart"] = true }
             if summary.isHidden { object["hidden"] = true }
-            object["state"] = .string(state == Self.rekeyPending ? "rotate_first" : state.replacing(" ", with: "_"))
+            object["state"] = .string(state.replacing(" ", with: "_"))
         }
 
         private mutating func describe(_ known: LogState, _ me: UserID, _ workplace: CommandContext) {
@@ -185,7 +183,7 @@ struct ListCommand: SurfaceCommand {
             if let member = known.members[me] {
                 role = member.role.description
                 object["role"] = .string(role)
-                if known.isRekeyPending { state = Self.rekeyPending }
+                if known.isRekeyPending { state = "rekey pending" }
             } else if let waiting = known.waiting[me] {
                 role = waiting.role.description
                 object["role"] = .string(role)

@@ -47,7 +47,7 @@ struct FindingReport {
     /// Whether a finding is about the home alone, whatever a store has.
     private static func isOfHome(_ finding: Finding) -> Bool {
         switch (finding.subject, finding.remark) {
-        case (.file(.knownServices), _), (_, .withoutKitCopy), (_, .kitElsewhere), (_, .withoutStoreHalf): false
+        case (.file(.knownServices), _), (_, .withoutKitCopy), (_, .kitElsewhere), (_, .withoutServerShare): false
         case (.file, _), (.identity, _), (.device, _), (.home, _): true
         default: false
         }
@@ -180,7 +180,7 @@ struct FindingReport {
         case .failed(let error): CommandFailure(error).message
         case .withoutSlot:
             "its device share is here, but the identity has no slot for it: \(HintCompletion.command("forget"))"
-        case .withoutStoreHalf:
+        case .withoutServerShare:
             "the store has no server share for it, so it opens nothing: \(HintCompletion.command("forget")), or "
                 + HintCompletion.command("remember")
         case .withoutKit: "there is no recovery kit: \(HintCompletion.command("recover --new-kit"))"
@@ -203,7 +203,7 @@ struct FindingReport {
         case .expired: "expired: its last day has passed"
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting(let owner): "waits: added by \(name(owner)), and nobody has approved them yet"
-        case .rotateFirst: "rekey pending: the next writer changes the key first"
+        case .rekeyPending: "rekey pending: the next writer changes the key first"
         case .ownerNotVerified: "its owner is not verified, or has newer keys than this log, and you compared them"
         case .renewed: "has new keys; compare safety numbers again"
         case .olderCard:

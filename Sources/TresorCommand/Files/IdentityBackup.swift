@@ -48,8 +48,8 @@ final class IdentityBackup: Sendable {
         let others = (Paths.objectNames.filter { $0 != "identity" } + Paths.objectDirectories).map { name in
             (Paths.join(places.data, name), Paths.join(path, name))
         }
-        let half = "device-share"
-        return [identity] + others + [(Paths.join(places.state, half), Paths.join(stateDirectory, half))]
+        let share = "device-share"
+        return [identity] + others + [(Paths.join(places.state, share), Paths.join(stateDirectory, share))]
     }
 
     /// Moves all of it, while nobody else writes to the home.

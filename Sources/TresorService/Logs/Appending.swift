@@ -165,9 +165,9 @@
                     [.digest(tresor.digest), .digest(user.digest)]))
             guard let row = found.first else { return nil }
             let end = LogEnd(count: try row.number(0), head: try row.digest(1), founder: UserID(try row.digest(2)))
-            let hasSeat = try !row.isNull(3)
+            let hasMembership = try !row.isNull(3)
             let isFormer = try !row.isNull(4)
-            return Place(end: end, isMember: hasSeat && !isFormer)
+            return Place(end: end, isMember: hasMembership && !isFormer)
         }
 
         private func checkRoom(

@@ -15,10 +15,10 @@
         ///   ``TresorError/altered`` for a blob that an entry above the floor names; ``TresorError/busy`` if the log grows
         ///   in between. Nothing is deleted then.
         func delete(_ request: DeleteBlobsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let seat = try await context.seat(of: caller.user, in: request.tresor)
-            guard seat.mayPut else { throw .noAccess }
+            let membership = try await context.membership(of: caller.user, in: request.tresor)
+            guard membership.mayPut else { throw .noAccess }
             let state = try await context.states.state(
-                of: request.tresor, at: seat.end, for: caller.user.digest.bytes)
+                of: request.tresor, at: membership.end, for: caller.user.digest.bytes)
             guard let floor = state?.floor else { throw .busy }
             let tresor = SQLValue.digest(request.tresor.digest)
             let hashes = Set(request.hashes).sorted().map { SQLValue.digest($0) }
@@ -29,7 +29,7 @@
                     throw .noAccess
                 }
                 if held.role != .owner { try Self.requirePutters(of: hashes, in: tresor, caller.user, transaction) }
-                guard held.end == seat.end else { throw .busy }
+                guard held.end == membership.end else { throw .busy }
                 let named = try transaction.rows(
                     of: hashes.map {
                         SQL("SELECT sequence FROM blob_names WHERE tresor = $1 AND hash = $2", [tresor, $0])

@@ -26,24 +26,24 @@
         ///   that no blob, or not this one, has: all parts but the last are whole; `TresorError.failed(_:)` with `full`
         ///   beyond the room of the caller.
         func put(_ request: PutBlobRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let seat = try await context.seat(of: caller.user, in: request.tresor)
-            guard seat.mayPut else { throw .noAccess }
+            let membership = try await context.membership(of: caller.user, in: request.tresor)
+            guard membership.mayPut else { throw .noAccess }
             guard UInt64(request.part) < Self.partCount else { throw .altered }
             try await Room(context: context).check(
                 Demand(
-                    tresor: request.tresor, founder: seat.end.founder, author: caller.user,
-                    right: seat.role == .owner ? .owner : .other, entryCount: nil,
+                    tresor: request.tresor, founder: membership.end.founder, author: caller.user,
+                    right: membership.role == .owner ? .owner : .other, entryCount: nil,
                     bytes: UInt64(Self.room(ofPart: request.bytes.count)), reserve: .whole))
             let now = context.now
             let added = try await context.change(for: caller) { (transaction) throws(TresorError) -> PutAnswer in
-                guard let seat = try Self.hold(request.tresor, caller.user, transaction), seat.mayPut else {
+                guard let membership = try Self.hold(request.tresor, caller.user, transaction), membership.mayPut else {
                     throw .noAccess
                 }
-                let isOwner = seat.role == .owner
+                let isOwner = membership.role == .owner
                 return PutAnswer(
                     added: try Self.put(request, by: caller.user, isOwner: isOwner, at: now, transaction))
             }.added
-            context.usage.add(tresors: 0, bytes: added, of: seat.end.founder)
+            context.usage.add(tresors: 0, bytes: added, of: membership.end.founder)
             return DoneAnswer()
         }
 
@@ -102,23 +102,24 @@
             init(added: UInt64) { self.added = added }
         }
 
-        /// Holds the row of a tresor until the transaction ends, and returns the seat of a user as it is then.
+        /// Holds the row of a tresor until the transaction ends, and returns the membership of a user as it is then.
         static func hold(
             _ tresor: TresorID, _ user: UserID, _ transaction: any SQLTransaction
-        ) throws(TresorError) -> Seat? {
+        ) throws(TresorError) -> Membership? {
             let held = try transaction.run([
                 SQL(
                     "UPDATE tresors SET count = count WHERE tresor = $1 AND deleted IS NULL",
                     [.digest(tresor.digest)])
             ])
-            guard held == [1], let row = try transaction.run(Seat.search(tresor, user)).first else { return nil }
-            return try Seat(row)
+            guard held == [1], let row = try transaction.run(Membership.search(tresor, user)).first else { return nil }
+            return try Membership(row)
         }
 
         private static func requireMember(
             _ tresor: TresorID, _ user: UserID, _ transaction: any SQLTransaction
         ) throws(TresorError) {
-            guard let row = try transaction.run(Seat.search(tresor, user)).first, try Seat(row).role != nil else {
+            guard let row = try transaction.run(Membership.search(tresor, user)).first, try Membership(row).role != nil
+            else {
                 throw .noAccess
             }
         }
@@ -307,7 +308,7 @@
         }
     }
 
-    extension Seat {
+    extension Membership {
         /// Whether the person may put blobs.
         var mayPut: Bool { role == .owner || role == .writer }
     }

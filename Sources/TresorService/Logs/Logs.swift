@@ -16,10 +16,10 @@
         /// - Throws: ``TresorError/noAccess``.
         func entries(_ request: EntriesRequest, by caller: Caller) async throws(TresorError) -> EntriesAnswer {
             try await context.engine.read { (transaction) throws(TresorError) in
-                guard let row = try transaction.run(Seat.search(request.tresor, caller.user)).first else {
+                guard let row = try transaction.run(Membership.search(request.tresor, caller.user)).first else {
                     throw .noAccess
                 }
-                let readable = try Seat(row).readableCount
+                let readable = try Membership(row).readableCount
                 let limit = min(UInt64(request.limit), Self.pageCount)
                 guard request.first < readable, limit > 0 else { return EntriesAnswer(entries: [], more: false) }
                 let end = min(readable, request.first + limit)

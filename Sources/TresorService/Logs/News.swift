@@ -44,7 +44,7 @@
         /// - Parameter rest: waits until the members are read again.
         func listen(
             to hints: AsyncStream<[UInt8]>,
-            resting rest: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: NewsBoard.pause) }
+            resting rest: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: NewsFeed.pause) }
         ) async {
             let gathered = GatheredHints()
             let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -20,12 +20,13 @@
         /// - Throws: ``TresorError/noAccess``.
         func wraps(_ request: WrapsRequest, by caller: Caller) async throws(TresorError) -> WrapsAnswer {
             try await context.engine.read { (transaction) throws(TresorError) in
-                guard let row = try transaction.run(Seat.search(request.tresor, caller.user)).first else {
+                guard let row = try transaction.run(Membership.search(request.tresor, caller.user)).first else {
                     throw .noAccess
                 }
-                let seat = try Seat(row)
+                let membership = try Membership(row)
                 // A person who waits sees their own wraps alone.
-                guard seat.isIn, seat.place != .waiting || request.users.allSatisfy({ $0 == caller.user }) else {
+                let isOwn = request.users.allSatisfy { $0 == caller.user }
+                guard membership.isIn, isOwn || membership.place != .waiting else {
                     throw .noAccess
                 }
                 var answer: [[[UInt8]]] = []
@@ -122,9 +123,9 @@
                 let read = try WrapRules.read(request.wraps, of: request.tresor)
                 return read.filter { places.insert(WrapPlace(user: $0.user, epoch: $0.epoch)).inserted }
             }
-            let seat = try await context.seat(of: caller.user, in: request.tresor)
-            guard seat.role != nil else { throw .noAccess }
-            let found = try await context.states.state(of: request.tresor, at: seat.end, for: account)
+            let membership = try await context.membership(of: caller.user, in: request.tresor)
+            guard membership.role != nil else { throw .noAccess }
+            let found = try await context.states.state(of: request.tresor, at: membership.end, for: account)
             guard let state = found else { throw .busy }
             guard let member = state.members[caller.user] else { throw .store(.damaged) }
             guard member.history == .all || wraps.allSatisfy({ $0.user == caller.user }) else { throw .noAccess }

@@ -31,13 +31,13 @@
             let time = LoginLimits.milliseconds(now)
             let invitation: Hash256? =
                 request.invitation.isEmpty ? nil : try Invitation(request.invitation).hash()
-            let desk = Desk(settings: context.settings, closed: context.closed, now: now)
+            let steps = RegistrationSteps(settings: context.settings, closed: context.closed, now: now)
             let erasing = try await mayDeleteRecord(chain)
             do throws(TresorError) {
                 return .answer(
                     try await context.revoke(for: caller, erasing: erasing) {
                         (transaction, revoked) throws(TresorError) in
-                        let state = try desk.register(chain, invitation, in: transaction, &revoked)
+                        let state = try steps.register(chain, invitation, in: transaction, &revoked)
                         if let bucket { _ = try transaction.run([bucket.taking(at: time).orElse(.busy)]) }
                         return RegisterAnswer(state: state, evaluated: evaluated)
                     })
@@ -101,14 +101,14 @@
                 let record = request.record
                 try Ristretto255.check(record.span.extracting(first: Ristretto255.byteCount))
             }
-            let desk = Desk(settings: context.settings, closed: context.closed, now: context.now)
+            let steps = RegistrationSteps(settings: context.settings, closed: context.closed, now: context.now)
             let former = try await context.engine.read(
                 SQL(
                     "SELECT account FROM accounts WHERE account = $1 AND record IS NOT NULL",
                     [.digest(caller.user.digest)]))
             return try await context.revoke(for: caller, erasing: !former.isEmpty) {
                 (transaction, revoked) throws(TresorError) in
-                FinishAnswer(state: try desk.finish(request, of: caller.user, in: transaction, &revoked))
+                FinishAnswer(state: try steps.finish(request, of: caller.user, in: transaction, &revoked))
             }
         }
 
@@ -152,13 +152,13 @@
         func sweep() async throws(TresorError) {
             let now = context.now
             // Erasing takes time, also where there is nothing to erase.
-            if try await !context.engine.read(Desk.lapsed(at: now)).isEmpty {
+            if try await !context.engine.read(RegistrationSteps.lapsed(at: now)).isEmpty {
                 try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
                     _ = try transaction.run([
                         SQL("DELETE FROM invitations WHERE account IS NULL AND until < $1", [.number(now)])
                     ])
                     // Somebody who waited in vain may have a record.
-                    try Desk.dropLapsed(at: now, in: transaction)
+                    try RegistrationSteps.dropLapsed(at: now, in: transaction)
                 }
             }
             while try await context.engine.write([RequestKey.dropping(before: now)]) != [0] {
@@ -168,7 +168,7 @@
     }
 
     /// The steps of a registration inside a transaction.
-    private struct Desk: Sendable {
+    private struct RegistrationSteps: Sendable {
         let settings: ServiceSettings
         let closed: ClosedAccounts
         let now: UInt64

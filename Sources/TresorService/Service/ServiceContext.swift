@@ -12,7 +12,7 @@
         let server: Hash256
         let work: WorkApart
         let states: StateCache
-        let news: NewsBoard
+        let news: NewsFeed
         let limits: RateLimits
         let usage: UsageCache
         let sweeps: SweepRequests
@@ -25,7 +25,7 @@
             server = try settings.server.id()
             let key = settings.server.key.bytes
             guard settings.logins?.publicKey ?? key == key else { throw .altered }
-            news = NewsBoard()
+            news = NewsFeed()
             limits = RateLimits(clock: settings.steadyClock)
             work = WorkApart(limits: limits)
             states = StateCache(engine: engine, work: work, greatestCost: settings.stateByteCount)

@@ -235,7 +235,7 @@ import Testing
         arguments: [
             "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM wraps; END",
             "CREATE VIEW v AS SELECT * FROM cards", "ALTER TABLE wraps ADD COLUMN more BLOB", "PRAGMA user_version = 1",
-            "DROP TABLE halves", "CREATE TABLE sneaky (a)", "PRAGMA application_id = 7",
+            "DROP TABLE server_shares", "CREATE TABLE sneaky (a)", "PRAGMA application_id = 7",
             "DROP INDEX cards_by_handle",
             "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'x' WHERE name = 'cards'",
         ])

@@ -26,7 +26,7 @@
         @Test func A239_theProcessGrowsByWhatAServiceCounts() async throws {
             let house = try await Household(Bench())
             let snapshot = try Self.snapshot(like: try await house.state())
-            let board = NewsBoard()
+            let feed = NewsFeed()
             let statements = Held<[Hash256]>()
             let room = SharedBudget(maximum: 1 << 30, share: 1 << 30)
             let before = try Self.residentByteCount()
@@ -50,14 +50,14 @@
 
             let waits = try (0..<Self.waitCount / 4).flatMap { _ in
                 let user = UserID(try Self.anyHash())
-                return try (0..<4).map { _ in try board.begin(for: user) }
+                return try (0..<4).map { _ in try feed.begin(for: user) }
             }
             let tasks = waits.map { wait in Task { await wait.wait(until: .now + .seconds(600)) } }
             try await Task.sleep(for: .seconds(5))
             counted["waits"] = Self.waitCount * Self.waitByteCount
             held["waits"] = try Self.residentByteCount() - before - held.values.reduce(0, +)
 
-            #expect(board.count == Self.waitCount && exchanges.count == Self.bodyCount)
+            #expect(feed.count == Self.waitCount && exchanges.count == Self.bodyCount)
             let ratio = Double(held.values.reduce(0, +)) / Double(counted.values.reduce(0, +))
             #expect(ratio < 1.5 && ratio > 1 / 1.5, "held \(held), counted \(counted)")
             // The two that are limited by their bytes agree each by itself.
@@ -65,7 +65,7 @@
                 let ratio = Double(held[kind] ?? 0) / Double(counted[kind] ?? 1)
                 #expect(ratio < 1.5 && ratio > 1 / 1.5, "\(kind): held \(held), counted \(counted)")
             }
-            board.close()
+            feed.close()
             for task in tasks { await task.value }
             for exchange in exchanges { exchange.giveBack() }
             #expect(room.taken == 0 && states.count == Self.stateCount)

@@ -97,15 +97,15 @@
         }
 
         @Test func A248_aPersonsLogsAreLookedUpOnceASecond() {
-            let board = NewsBoard()
+            let feed = NewsFeed()
             let start = ContinuousClock.now
             let (anna, bert) = (UserID(.zero), UserID(Hash256([UInt8](repeating: 1, count: 32)) ?? .zero))
-            for second in 0..<4 { #expect(board.nextLook(for: anna, at: start) == start + .seconds(second)) }
+            for second in 0..<4 { #expect(feed.nextLook(for: anna, at: start) == start + .seconds(second)) }
             // Waits that ended before they looked delay the person no further.
-            for _ in 0..<9 { #expect(board.nextLook(for: anna, at: start) == start + .seconds(4)) }
-            #expect(board.nextLook(for: bert, at: start) == start)
+            for _ in 0..<9 { #expect(feed.nextLook(for: anna, at: start) == start + .seconds(4)) }
+            #expect(feed.nextLook(for: bert, at: start) == start)
             let later = start + .seconds(9)
-            #expect(board.nextLook(for: anna, at: later) == later)
+            #expect(feed.nextLook(for: anna, at: later) == later)
         }
 
         /// However often a log grows, its members are read once for all that is gathered, and each is rung once.

@@ -21,8 +21,8 @@ def test_read_server(i, trace):
 
 @operation("deviceKey")
 def test_device_key(i, trace):
-    half = read_device_share(i["device share"])
-    return {"user": half.user, "device": half.device, "device key": ed25519_public(device_key_seed(half.half))}
+    share = read_device_share(i["device share"])
+    return {"user": share.user, "device": share.device, "device key": ed25519_public(device_key_seed(share.secret))}
 
 
 @operation("audience")

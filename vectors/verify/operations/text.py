@@ -49,8 +49,8 @@ def encode_pieces(wanted, data):
     if wanted == b"tresorB1":
         return encode_approval_evidence(*read_approval_evidence(data))
     if wanted == b"tresorD1":
-        half = read_device_share(data)
-        return preamble(b"tresorD1") + half.user + half.device + half.half
+        share = read_device_share(data)
+        return preamble(b"tresorD1") + share.user + share.device + share.secret
     if wanted == b"tresorO1":
         return encode_cleanup_journal(read_cleanup_journal(data))
     if wanted == b"tresorK1":

@@ -28,19 +28,19 @@ def encode_cleanup_journal(lists):
     return preamble(b"tresorO1") + b"".join(u16(len(items)) + b"".join(items) for items in lists)
 
 
-def settle_ways_in(lists, file, half):
-    """What settleWaysIn does with a note; `file` and `half`, the device share here, may be none. Whether the half is destroyed; what is
-    deleted from the store, as user ‖ locator and user ‖ device id; the note that is left."""
+def settle_ways_in(lists, file, share):
+    """What settleWaysIn does with a journal; `file` and `share`, the device share here, may be none. Whether the share is destroyed; what
+    is deleted from the store, as user ‖ locator and user ‖ device id; the journal that is left."""
     kits, devices, slots, generations = lists
-    destroyed = file is not None and half is not None and file.device_slot(half.device) is None     # 1
-    here = None if half is None or destroyed else half.user + half.device
+    destroyed = file is not None and share is not None and file.device_slot(share.device) is None   # 1
+    here = None if share is None or destroyed else share.user + share.device
     ours = [kit for kit in kits if file is not None and kit[:32] == file.chain.user]                # 2
     used = file.slot(KIT) if file is not None else None
     copies = [kit for kit in ours if used is None or kit[32:] != used.locator]
-    halves = [device for device in devices if device != here]                                       # 3
-    dead = {device[32:] for device in halves} | {slot for slot in slots if here is None or slot != here[32:]}
+    shares = [device for device in devices if device != here]                                       # 3
+    dead = {device[32:] for device in shares} | {slot for slot in slots if here is None or slot != here[32:]}
     still = sorted(slot for slot in dead if file is not None and file.device_slot(slot) is not None)     # 4
-    return destroyed, copies, halves, [[kit for kit in kits if kit not in ours], [], still, generations]
+    return destroyed, copies, shares, [[kit for kit in kits if kit not in ours], [], still, generations]
 
 
 # 8.5 What lies where: own wraps

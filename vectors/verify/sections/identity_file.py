@@ -193,10 +193,10 @@ def read_device_share(data):
     require(len(data) == 90)
     reader = Reader(data)
     reader.preamble(b"tresorD1")
-    half = Slot()
-    half.user, half.device, half.half = reader.digest(), reader.take(16), reader.take(32)
+    share = Slot()
+    share.user, share.device, share.secret = reader.digest(), reader.take(16), reader.take(32)
     reader.end()
-    return half
+    return share
 
 
 def device_slot_key(D, T):
@@ -212,7 +212,7 @@ def open_with_device(file, device_share, server_share, now, trace=None, journal=
     require(server_share is not None, "no_access")                                                    # 2
     require(len(server_share) == 32)
     require(slot is not None and mine.user == file.chain.user and now <= slot.until, "no_access")   # 4
-    return open_slot(file, slot, device_slot_key(mine.half, server_share), trace)                     # 5
+    return open_slot(file, slot, device_slot_key(mine.secret, server_share), trace)                   # 5
 
 
 def encode_slot_fields(slot):

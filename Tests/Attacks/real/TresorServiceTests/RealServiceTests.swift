@@ -190,13 +190,13 @@
         }
 
         @Test func A128_withoutTheChecksAPersonDoesWhatTheyMayNot() async throws {
-            try await Self.expectReal(without: .memberSeat) {
+            try await Self.expectReal(without: .readerMembership) {
                 let house = try await Household(Bench())
                 let removed = try house.signer(house.removed)
                 let request = WrapsRequest(tresor: house.tresor, epoch: nil, users: [house.reader.user])
                 return try await removed.reply(request).status == 200
             }
-            try await Self.expectReal(without: .speakerSeat) {
+            try await Self.expectReal(without: .callerMembership) {
                 let house = try await Household(Bench())
                 let request = try await house.request(.additive(.sample), by: house.owner)
                 return try await house.bench.person("stranger").reply(request).status == 200
@@ -334,9 +334,9 @@
 
         @Test func A248_withoutTheCheckALogWakesItsMembersAllTheTime() async throws {
             try await Self.expectReal(without: .pausedLook) {
-                let board = NewsBoard()
+                let feed = NewsFeed()
                 let now = ContinuousClock.now
-                return board.nextLook(for: UserID(.zero), at: now) == board.nextLook(for: UserID(.zero), at: now)
+                return feed.nextLook(for: UserID(.zero), at: now) == feed.nextLook(for: UserID(.zero), at: now)
             }
             try await Self.expectReal(without: .unreadStranger) {
                 let house = try await Household(Bench())

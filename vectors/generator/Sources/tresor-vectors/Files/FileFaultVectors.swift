@@ -134,9 +134,9 @@ struct FileFaultVectors: FileTestWriter {
             invalid(comment, flag, error, base: 2, in: keyed)
         }
         at("by a writer at a head before the grant", "NotWriterAtHead", "no_access", head: 0, sealed: 1, Cast.bert)
-        at("at a head where *rekey pending* is set", "RotateFirstIgnored", "no_access", head: 5, sealed: 1, Cast.anna)
+        at("at a head where *rekey pending* is set", "RekeyPendingIgnored", "no_access", head: 5, sealed: 1, Cast.anna)
         at(
-            "at a head where *rekey pending* is set, by a writer", "RotateFirstIgnored", "no_access", head: 5,
+            "at a head where *rekey pending* is set, by a writer", "RekeyPendingIgnored", "no_access", head: 5,
             sealed: 1,
             Cast.bert)
         at("an old epoch at a newer head", "EpochNotCurrent", "altered", head: 7, sealed: 1, Cast.anna)
@@ -223,7 +223,7 @@ struct FileFaultVectors: FileTestWriter {
         let reader = fixture.seal(fixture.content, draw(), head: 3, epoch: 1, author: Cast.cleo)
         refuse("an origin by a reader", "OriginInvalid", "no_access", reader.origin)
         let marked = fixture.seal(fixture.content, draw(), head: 5, epoch: 1, author: Cast.bert)
-        refuse("an origin at a head where *rekey pending* is set", "RotateFirstIgnored", "no_access", marked.origin)
+        refuse("an origin at a head where *rekey pending* is set", "RekeyPendingIgnored", "no_access", marked.origin)
         let mixed = fixture.seal(fixture.content, draw(), head: 6, epoch: 1, author: Cast.bert)
         refuse("an origin whose epoch is not its head's", "OriginInvalid", "altered", mixed.origin)
         let other = Log.begun(draw(), founder: Cast.anna)

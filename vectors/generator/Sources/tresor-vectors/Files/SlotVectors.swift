@@ -163,13 +163,13 @@ struct SlotVectors: TestWriter {
         refuse("one second later", "ExpiredDevice", "no_access", ["now": u64(SlotFixture.until + 1)])
         refuse("long after", "ExpiredDevice", "no_access", ["now": u64(253_402_300_799)])
         refuse(
-            "a bit of the server share", "WrongDeviceHalf", "altered",
+            "a bit of the server share", "WrongDeviceShare", "altered",
             ["server share": fixture.serverShare.flipped(at: 0)])
         refuse(
-            "a bit of the device share", "WrongDeviceHalf", "altered",
+            "a bit of the device share", "WrongDeviceShare", "altered",
             ["device share": fixture.deviceShare.flipped(at: 89)])
         refuse(
-            "31 bytes from the store", "WrongDeviceHalf", "altered",
+            "31 bytes from the store", "WrongDeviceShare", "altered",
             ["server share": Bytes(fixture.serverShare.dropLast())]
         )
         var revoked = fixture.writer

@@ -12,7 +12,7 @@
     }
 
     /// The part of a tresor that a person may read: the row of *access*, which the same fold has written as the log.
-    struct Seat: Sendable {
+    struct Membership: Sendable {
         let end: LogEnd
         let place: Place
         /// The number of entries that the person may read: all, or those up to the one that removed them.
@@ -53,7 +53,7 @@
             }
         }
 
-        /// The statement that reads the seat of a user; no row for a tresor that is not there, for one that was
+        /// The statement that reads the membership of a user; no row for a tresor that is not there, for one that was
         /// deleted, and for a user who never was a member.
         static func search(_ tresor: TresorID, _ user: UserID) -> SQL {
             SQL(
@@ -80,26 +80,26 @@
     }
 
     extension ServiceContext {
-        /// Returns the seat of a user.
+        /// Returns the membership of a user.
         ///
         /// - Throws: ``TresorError/noAccess`` for a tresor that is not there and for a user who never was in it: nobody
         ///   can tell one from the other.
-        func seat(of user: UserID, in tresor: TresorID) async throws(TresorError) -> Seat {
-            guard let seat = try await findSeat(of: user, in: tresor) else { throw .noAccess }
-            return seat
+        func membership(of user: UserID, in tresor: TresorID) async throws(TresorError) -> Membership {
+            guard let membership = try await findMembership(of: user, in: tresor) else { throw .noAccess }
+            return membership
         }
 
-        /// Returns the seat of a user, or `nil`.
-        func findSeat(of user: UserID, in tresor: TresorID) async throws(TresorError) -> Seat? {
-            guard let row = try await engine.read(Seat.search(tresor, user)).first else { return nil }
-            return try Seat(row)
+        /// Returns the membership of a user, or `nil`.
+        func findMembership(of user: UserID, in tresor: TresorID) async throws(TresorError) -> Membership? {
+            guard let row = try await engine.read(Membership.search(tresor, user)).first else { return nil }
+            return try Membership(row)
         }
     }
 
     /// The part that a person may read after an entry: the row of *access* that the fold calls for.
     struct Access: Hashable, Sendable {
         let user: UserID
-        let place: Seat.Place
+        let place: Membership.Place
         /// The first epoch that a member reads, or will: 1 for full history.
         let firstEpoch: UInt64
         /// The entry that removed a former member.
@@ -131,7 +131,7 @@
         /// Reads the columns account, role, first_epoch and last.
         init(_ row: SQLRow) throws(TresorError) {
             user = UserID(try row.digest(0))
-            guard let place = Seat.Place(code: try row.number(1)) else { throw .store(.damaged) }
+            guard let place = Membership.Place(code: try row.number(1)) else { throw .store(.damaged) }
             self.place = place
             firstEpoch = try row.number(2)
             last = try row.isNull(3) ? nil : try row.number(3)

@@ -6,7 +6,7 @@
     import TresorCrypto
 
     /// The people who wait for news in this process.
-    final class NewsBoard: Sendable {
+    final class NewsFeed: Sendable {
         /// The number of waits of one account.
         private static let greatestCount = 4
 
