@@ -17,7 +17,7 @@ enum Main {
         let arguments = CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("--") }
         guard let program = arguments.first, let directory = arguments.dropFirst().first else { usage() }
         let wanted = Set(arguments.dropFirst(2))
-        let tables: [(name: String, fill: (Report) async throws -> Void)] = [
+        let tables: [(name: String, fill: @Sendable (Report) async throws -> Void)] = [
             ("records", { $0.add(try await Records.figures()) }),
             ("many", { $0.add(try await Many.figures()) }),
             ("files", { $0.add(try await Files(program, in: directory).figures()) }),
