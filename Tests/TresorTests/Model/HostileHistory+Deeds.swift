@@ -271,7 +271,9 @@ extension HostileHistory {
         evil.late(thief.identity.chain.bytes)
         let person = try? await observer.session.client.people.person(victim.user)
         evil.behave()
-        #expect(person?.trust.isVerified != true, place("an old card is believed"))
+        // The compared card counts in the place of an older one (SPEC §7.5).
+        let believed = person.flatMap { $0.trust.isVerified ? $0.chain.newest.generation : nil }
+        #expect(believed != thief.identity.generation, place("an old card is believed"))
         let act = Act.share(with: [thief.identity.chain], role: .reader, fromNow: false, notAfter: nil)
         #expect(await failure { try await fresh(observer).tresors.perform(act, on: tresor) } != nil, place)
     }
