@@ -76,11 +76,12 @@ struct RegisterCommand: SurfaceCommand {
     private func prepare(_ service: AskedService) async throws -> (invitation: Invitation?, move: Move?) {
         Surroundings.current.keys.note(service.session.identity.generation, isUnseen: false)
         let code = try invitation.map { try readInvitation($0, service) }
+        let move = try await move(to: service)
         if replace {
-            // At a new address too, what its service showed of a log-in before counts no more.
+            // At a new address too, the log-in that its service showed before counts no more.
             try KnownLogins.forget(at: try await service.serverID(), in: service.workplace.client.home)
         }
-        return (code, try await move(to: service))
+        return (code, move)
     }
 
     private func finish(_ state: AccountState, _ move: Move?, _ service: AskedService) async throws {
