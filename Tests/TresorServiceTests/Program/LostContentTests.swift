@@ -26,8 +26,7 @@
             let anna = try Identity.make(handle: Name(typed: "anna"), time: SystemClock.read())
             let store = try HTTPStore("http://127.0.0.1:\(port)")
             try await Newcomer.register(anna, with: store.service)
-            let session = Session(
-                client: Client(home: MemoryHome(), store: store, clock: SystemClock.read), identity: anna)
+            let session = try Newcomer.session(of: anna, on: store, clock: SystemClock.read)
             let tresor = try await session.create("pics").id
             let records = session.records(in: tresor)
             try await records.put("scan1", [UInt8](repeating: 1, count: 90_000))
