@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TresorCore
-import TresorCrypto
+package import TresorCrypto
 
 /// Decides about several grants of a tresor, one entry for each (SPEC §9.11, `decide`).
 ///
