@@ -13,8 +13,8 @@ import TresorStore
 /// Approving people who wait, each by a grant of their own.
 enum Approvals {
     private static let count = 1000
-    /// How many are approved in one turn.
-    private static let turn = 50
+    /// How many are approved in one turn, the last run of which is read back.
+    private static let turn = 250
 
     static func figures(in directory: String) async throws -> [Figure] {
         let store = try await SQLiteStore.open(at: directory + "/approvals.db", creating: true)

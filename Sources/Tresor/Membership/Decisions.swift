@@ -12,6 +12,8 @@ package struct Decisions: Sendable {
 
     /// The most entries between two readings.
     static let runCount = LogReader.pageCount
+    /// The most entries that are sent before a cancellation is asked for.
+    private static let burstCount = 32
     private static let attemptCount = 16
 
     private var client: Client { session.client }
@@ -19,7 +21,7 @@ package struct Decisions: Sendable {
     package init(session: Session) { self.session = session }
 
     /// The entries of a run that were sent.
-    private struct Run {
+    private struct Run: Sendable {
         var sent: [Head] = []
         /// Whether another writer was faster than the last of them, by the word of the store.
         var isOvertaken = false
@@ -59,33 +61,64 @@ package struct Decisions: Sendable {
     private func send(
         _ acts: ArraySlice<Act>, onto state: LogState, _ keys: inout (epochs: ClosedRange<UInt64>, keys: ApprovalKeys)?
     ) async -> Run {
-        let writer = LogWriter(session: session)
         var run = Run()
         var fold = Fold(state: state)
         do throws(TresorError) {
-            var previous = try await writer.head(of: state)
+            var previous = try await LogWriter(session: session).head(of: state)
             try await client.uninterrupted { [client] () async throws(TresorError) in
                 try client.archive.proveWritable()
             }
-            for act in acts {
-                let (draft, effect) = try await draft(act, onto: fold, &keys)
-                let change = try writer.change(draft, effect, onto: &fold, after: previous)
+            var rest = acts
+            while !rest.isEmpty, run.refusal == nil, !run.isOvertaken {
+                let changes = await changes(for: rest.prefix(Self.burstCount), onto: &fold, previous, &keys, &run)
+                rest = rest.dropFirst(Self.burstCount)
+                previous = changes.last?.entry
                 try Cancellation.check()
-                client.steadyLogs?.forget(change.tresor)
-                let outcome = try await client.uninterrupted { [client] () async throws(TresorError) in
-                    try await client.store.append(change)
-                }
-                run.sent.append(Head(sequence: change.sequence, hash: try BLAKE2b.hash(.entryHash, change.entry)))
-                guard outcome == .done else {
-                    run.isOvertaken = true
-                    break
-                }
-                previous = change.entry
+                try await send(changes, &run)
             }
         } catch {
             run.refusal = error
         }
         return run
+    }
+
+    /// Signs the entries of acts, until one is refused.
+    private func changes(
+        for acts: ArraySlice<Act>, onto fold: inout Fold, _ previous: [UInt8]?,
+        _ keys: inout (epochs: ClosedRange<UInt64>, keys: ApprovalKeys)?, _ run: inout Run
+    ) async -> [LogChange] {
+        var changes: [LogChange] = []
+        do throws(TresorError) {
+            for act in acts {
+                let (draft, effect) = try await draft(act, onto: fold, &keys)
+                changes.append(
+                    try LogWriter(session: session).change(
+                        draft, effect, onto: &fold, after: changes.last?.entry ?? previous))
+            }
+        } catch {
+            run.refusal = error
+        }
+        return changes
+    }
+
+    /// Appends entries, until another writer is faster.
+    private func send(_ changes: [LogChange], _ run: inout Run) async throws(TresorError) {
+        guard let tresor = changes.first?.tresor else { return }
+        client.steadyLogs?.forget(tresor)
+        let present = run
+        run = try await client.uninterrupted { [client] () async throws(TresorError) in
+            var run = present
+            do throws(TresorError) {
+                for change in changes where !run.isOvertaken {
+                    run.isOvertaken = try await client.store.append(change) == .conflict
+                    run.sent.append(
+                        Head(sequence: change.sequence, hash: try BLAKE2b.hash(.entryHash, change.entry)))
+                }
+            } catch {
+                run.refusal = error
+            }
+            return run
+        }
     }
 
     /// Computes the effect of an act, and its entry before the signature.
