@@ -17,22 +17,33 @@ package struct LogWriter: Sendable {
     /// - Throws: ``TresorError/cancelled`` for a task that was cancelled before this. Once the entry is sent, its
     ///   outcome is found out whatever is cancelled.
     func append(_ draft: EntryDraft, _ effect: Effect, to state: LogState) async throws(TresorError) -> LogState? {
-        let sequence = state.head.sequence + 1
-        let previous = try await head(of: state)
-        let entry = try Entry(
-            tresor: state.tresor, sequence: sequence, previous: state.head.hash, author: identity,
-            generation: draft.generation, time: client.clock(), body: draft.body)
         var fold = Fold(state: state)
-        try fold.apply(entry.bytes)
-        guard let after = fold.state else { throw .altered }
-        let change = LogChange(
-            tresor: state.tresor, sequence: sequence, previous: previous, entry: entry.bytes,
-            putting: draft.wraps, removingWrapsOf: departed(effect, from: state, to: after))
+        let change = try change(draft, effect, onto: &fold, after: try await head(of: state))
         try Cancellation.check()
         return try await client.uninterrupted { () async throws(TresorError) in
             try keepBeforeSending(draft.wraps, of: state.tresor)
-            return try await send(entry, change, wraps: draft.wraps)
+            return try await send(try Entry(change.entry), change, wraps: draft.wraps)
         }
+    }
+
+    /// Signs an entry, and takes it into a fold that has a state.
+    ///
+    /// - Parameter previous: the last entry of the log.
+    func change(
+        _ draft: EntryDraft, _ effect: Effect, onto fold: inout Fold, after previous: [UInt8]?
+    ) throws(TresorError) -> LogChange {
+        guard let head = fold.state?.head else { throw .altered }
+        let entry = try Entry(
+            tresor: fold.tresor, sequence: head.sequence + 1, previous: head.hash, author: identity,
+            generation: draft.generation, time: client.clock(), body: draft.body)
+        var people = Set(effect.dismissed).union(fold.state?.approvers ?? [])
+        // Earlier members too, in case the store kept their wraps.
+        if effect.epoch != nil { people.formUnion(fold.state?.everybody ?? []) }
+        try fold.apply(entry.bytes)
+        guard let after = fold.state else { throw .altered }
+        return LogChange(
+            tresor: fold.tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes,
+            putting: draft.wraps, removingWrapsOf: people.filter { !after.needsWraps($0) }.sorted())
     }
 
     /// Returns the last entry of a log: for a service, which compares its hash, from the local log copy.
@@ -48,15 +59,6 @@ package struct LogWriter: Sendable {
         return try await confirm(entry, outcome, wraps: wraps)
     }
 
-    /// Returns the people whose wraps are deleted: those whom this act removes, and approvers once nobody waits.
-    ///
-    /// When the key changes, earlier members are included, in case the store kept their wraps.
-    private func departed(_ effect: Effect, from before: LogState, to after: LogState) -> [UserID] {
-        var gone = Set(effect.dismissed).union(before.approvers).filter { !after.needsWraps($0) }
-        if effect.epoch != nil { gone.formUnion(before.everybody.filter { !after.needsWraps($0) }) }
-        return gone.sorted()
-    }
-
     /// Decides by the next verified read whether a write happened, whatever the store answered. Returns `nil` when
     /// another entry came first.
     ///
@@ -68,22 +70,23 @@ package struct LogWriter: Sendable {
         do throws(TresorError) {
             return try await readBack(entry, outcome, wraps: wraps)
         } catch {
-            switch error {
-            case .failed where outcome == .done, .busy where outcome == .done: throw .failed(.notNoted)
-            default: throw error
-            }
+            throw Self.error(error, afterConfirmed: outcome == .done)
+        }
+    }
+
+    /// The error of a reading that follows a write.
+    static func error(_ error: TresorError, afterConfirmed isConfirmed: Bool) -> TresorError {
+        switch error {
+        case .failed where isConfirmed, .busy where isConfirmed: .failed(.notNoted)
+        case .notFound: .store(.notStored)
+        default: error
         }
     }
 
     private func readBack(
         _ entry: Entry, _ outcome: StoreOutcome, wraps: [StoredWrap]
     ) async throws(TresorError) -> LogState? {
-        var state: LogState
-        do throws(TresorError) {
-            state = try await client.logs.state(of: entry.tresor)
-        } catch {
-            throw error == .notFound ? .store(.notStored) : error
-        }
+        var state = try await client.logs.state(of: entry.tresor)
         let written = Head(sequence: entry.sequence, hash: try entry.hash())
         guard state.contains(written) else {
             guard outcome == .conflict else { throw .store(.notStored) }

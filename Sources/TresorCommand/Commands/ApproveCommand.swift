@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Synchronization
 import Tresor
 import TresorCore
 import TresorCrypto
@@ -54,7 +55,15 @@ struct ApproveCommand: SurfaceCommand {
         if !refuse { for petition in chosen { try petition.checkComplete() } }
         let object = chosen.count == 1 ? "this" : "these \(chosen.count)"
         try workplace.confirm("\(refuse ? "refuse" : "approve") \(object)?", yes: consent.yes)
-        for petition in chosen { try await decide(petition, session, workplace) }
+        while let petition = chosen.first {
+            let together = chosen.prefix { $0.tresor != nil && $0.tresor == petition.tresor }
+            if let tresor = petition.tresor {
+                try await decide(Array(together), of: tresor, session, workplace)
+            } else {
+                try await decide(petition, workplace)
+            }
+            chosen.removeFirst(max(together.count, 1))
+        }
     }
 
     private func list(_ waiting: [Petition], _ workplace: CommandContext) throws {
@@ -130,18 +139,36 @@ struct ApproveCommand: SurfaceCommand {
         return CommandFailure(of: error, message, hints: hints)
     }
 
-    private func decide(_ petition: Petition, _ session: Session, _ workplace: CommandContext) async throws {
+    private func decide(_ petition: Petition, _ workplace: CommandContext) async throws {
+        guard case .account(let applicant, let service) = petition else { return }
         do throws(TresorError) {
-            switch petition {
-            case .account(let applicant, let service):
-                let card = applicant.chain.newest.hash
-                _ = try await service.call(AdmitRequest(user: applicant.chain.user, card: card, isAdmitted: !refuse))
-            case .share(let pending):
-                try await session.tresors.perform(refuse ? .refuse(pending) : .approve(pending), on: pending.tresor)
-            }
+            let card = applicant.chain.newest.hash
+            _ = try await service.call(AdmitRequest(user: applicant.chain.user, card: card, isAdmitted: !refuse))
         } catch {
-            throw Self.failure(of: error, for: petition.who, user: petition.applicant?.user)
+            throw Self.failure(of: error, for: petition.who, user: applicant.chain.user)
         }
+        try say(petition, workplace)
+    }
+
+    /// Decides about shares of one tresor, and says of each that it has happened before the first that fails.
+    private func decide(
+        _ petitions: [Petition], of tresor: TresorID, _ session: Session, _ workplace: CommandContext
+    ) async throws {
+        let acts = petitions.compactMap(\.pending).map { refuse ? Act.refuse($0) : Act.approve($0) }
+        let count = Mutex(0)
+        let failure: TresorError?
+        do throws(TresorError) {
+            try await Decisions(session: session).perform(acts, on: tresor) { now in count.withLock { $0 = now } }
+            failure = nil
+        } catch {
+            failure = error
+        }
+        let happened = count.withLock { $0 }
+        for petition in petitions.prefix(happened) { try say(petition, workplace) }
+        if let failure { throw Self.failure(of: failure, for: petitions[happened].who, user: nil) }
+    }
+
+    private func say(_ petition: Petition, _ workplace: CommandContext) throws {
         let state = refuse ? "refused" : petition.approvedState
         workplace.output.say("\(petition.who) \(petition.isPlural ? "are" : "is") \(state)")
         if options.json { try workplace.output.object(petition.object(state: state, workplace)) }

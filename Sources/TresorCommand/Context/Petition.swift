@@ -53,6 +53,12 @@ enum Petition: Sendable {
     /// The person who asks for an account; `nil` for a share.
     var applicant: CardChain? { if case .account(let applicant, _) = self { applicant.chain } else { nil } }
 
+    /// The grant by which people wait; `nil` for an account.
+    var pending: PendingGrant? { if case .share(let pending) = self { pending } else { nil } }
+
+    /// The tresor of a share.
+    var tresor: TresorID? { pending?.tresor }
+
     var isPlural: Bool { if case .share(let pending) = self { pending.people.count > 1 } else { false } }
 
     /// The state of the people before a decision.

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+import TresorCrypto
+
+@testable import Tresor
+@testable import TresorCore
+
+/// Many decisions of an approver, with one reading before and one after (SPEC §9.11, `decide`).
+@Suite(EvilServer()) struct DecisionTests {
+    let evil = EvilStore()
+    let world: World
+    let anna: Session
+    let clinic: Session
+    let people: [Session]
+    let tresor: TresorID
+    /// The grants of the people, in their order.
+    let pending: [PendingGrant]
+
+    init() async throws {
+        world = World(store: evil)
+        (anna, clinic) = (try await world.quick("anna"), try await world.quick("clinic"))
+        people = [try await world.quick("bob"), try await world.quick("carol"), try await world.quick("dora")]
+        try world.introduce(anna, clinic)
+        for person in people { try world.introduce(anna, person) }
+        tresor = try await anna.tresors.create(Name(typed: "plans"), approvers: [clinic.chain]).tresor
+        for person in people { try await anna.share(tresor, with: [person]) }
+        pending = PendingGrant.all(in: try await clinic.client.logs.state(of: tresor))
+        try #require(pending.map(\.people) == people.map { [$0.chain] })
+    }
+
+    private func state() async throws -> LogState { try await anna.client.logs.state(of: tresor) }
+
+    /// Decides, and returns the error and the counts that were reported.
+    private func decide(_ acts: [Act]) async -> (error: TresorError?, counts: [Int]) {
+        let counts = Mutex<[Int]>([])
+        let error = await failure { [clinic, tresor] in
+            try await Decisions(session: clinic).perform(acts, on: tresor) { count in
+                counts.withLock { $0.append(count) }
+            }
+        }
+        return (error, counts.withLock { $0 })
+    }
+
+    @Test func theLogIsReadOnceBeforeAndOnceAfter() async throws {
+        let (written, shown) = (evil.writeCount, evil.shownCount)
+        let decided = await decide([.approve(pending[0]), .refuse(pending[1]), .approve(pending[2])])
+        #expect(decided.error == nil && decided.counts == [3])
+        #expect(evil.writeCount == written + 3)
+        // The last entry twice, and that one again with the three new ones.
+        #expect(evil.shownCount <= shown + 6)
+        let after = try await state()
+        #expect(after.waiting.isEmpty && after.members[people[1].user] == nil)
+        #expect(after.members[people[0].user]?.approvedBy == clinic.user)
+        #expect(after.members[people[2].user]?.approvedBy == clinic.user)
+        let file = try await anna.seal("plan", in: tresor)
+        #expect(try await people[2].files.open(file).content == Array("plan".utf8))
+        #expect(try clinic.client.archive.pinnedHead(of: tresor)?.sequence == after.head.sequence)
+    }
+
+    @Test func anotherEntryInBetweenChangesNothing() async throws {
+        let entries = try await state().entryCount
+        evil.beforeNextAppend { [evil, anna, tresor] in
+            evil.beforeNextAppend {
+                _ = try? await anna.tresors.perform(.rename(Name(text: "new"), kind: nil), on: tresor)
+            }
+        }
+        let decided = await decide(pending.map(Act.approve))
+        #expect(decided.error == nil && decided.counts == [1, 3])
+        let after = try await state()
+        #expect(after.entryCount == entries + 4 && after.waiting.isEmpty)
+        #expect(people.allSatisfy { after.members[$0.user]?.approvedBy == clinic.user })
+    }
+
+    @Test func aRefusedActEndsThemBehindThoseThatHappened() async throws {
+        try await anna.tresors.perform(.revoke([people[1].user]), on: tresor)
+        let decided = await decide(pending.map(Act.approve))
+        #expect(decided.error == .busy && decided.counts == [1])
+        let after = try await state()
+        #expect(after.members[people[0].user] != nil && after.waiting[people[2].user] != nil)
+        #expect(await decide([.approve(pending[2])]).error == nil)
+    }
+
+    @Test func A66_anApprovalThatTheStoreDropsHasNotHappened() async throws {
+        evil.lie(.storesNothing)
+        let decided = await decide(pending.map(Act.approve))
+        #expect(decided.error == .store(.notStored) && decided.counts.isEmpty)
+        evil.behave()
+        #expect(try await state().waiting.count == 3)
+    }
+
+    @Test func aStoreThatFailsInBetweenUndoesNothing() async throws {
+        evil.beforeNextAppend { [evil] in evil.beforeNextAppend { evil.fail(after: 0, behind: false) } }
+        let decided = await decide(pending.map(Act.approve))
+        #expect(decided.error == .store(.inputOutput) && decided.counts == [1])
+        evil.behave()
+        #expect(try await state().members[people[0].user] != nil)
+        #expect(try await state().waiting.count == 2)
+    }
+
+    @Test func aCancelledTaskDecidesNothing() async throws {
+        let written = evil.writeCount
+        let acts = pending.map(Act.approve)
+        let task = Task { [clinic, tresor] () async -> TresorError? in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await failure { try await Decisions(session: clinic).perform(acts, on: tresor) }
+        }
+        #expect(await task.value == .cancelled)
+        #expect(evil.writeCount == written)
+    }
+}
