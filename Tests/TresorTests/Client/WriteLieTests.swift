@@ -176,6 +176,51 @@ import TresorStore
         #expect(await failure { try await anna.tresors.perform(act(deed), on: tresor) } == .store(.notStored))
     }
 
+    /// A second owner begins an epoch, of which the store keeps the entry alone. Gives a file that is sealed under it.
+    private func losingAnEpoch() async throws -> SealedFile {
+        try await anna.share(tresor, with: [third], as: .owner)
+        evil.lie(.storesEntryAlone)
+        #expect(await failure { try await third.tresors.perform(.rotate, on: tresor) } == .store(.notStored))
+        evil.behave()
+        let lost = try await third.seal("lost", in: tresor)
+        #expect(lost.header.epoch == 2)
+        try await expectLost(lost, for: [anna, house])
+        return lost
+    }
+
+    private func expectLost(_ file: SealedFile, for people: [Session]) async throws {
+        for person in people {
+            let fresh = world.session(of: person)
+            #expect(await failure { _ = try await fresh.files.open(file) } == .noAccess)
+        }
+    }
+
+    @Test func A66_A85_theAuthorPutsLostWrapsAgain() async throws {
+        let lost = try await losingAnEpoch()
+        try await third.audit.restoreWraps(of: tresor)
+        for person in [anna, house] {
+            #expect(try await world.session(of: person).files.open(lost).content == Array("lost".utf8))
+        }
+        #expect(try await anna.seal("next", in: tresor).header.epoch == 2)
+    }
+
+    /// Another owner goes on without the lost epoch, and who comes then reads all but that one. The author's next epoch
+    /// links to it.
+    @Test func A66_A85_aLostEpochIsItsAuthorsUntilTheirNextOne() async throws {
+        let before = try await anna.seal("before", in: tresor)
+        let lost = try await losingAnEpoch()
+        #expect(try await anna.seal("next", in: tresor).header.epoch == 3)
+        let late = try await world.quick("late")
+        try world.introduce(anna, third, late)
+        try await anna.share(tresor, with: [late])
+        #expect(try await late.files.open(before).content == Array("before".utf8))
+        try await expectLost(lost, for: [anna, house, late])
+        try await third.tresors.perform(.rotate, on: tresor)
+        for person in [anna, house, late] {
+            #expect(try await world.session(of: person).files.open(lost).content == Array("lost".utf8))
+        }
+    }
+
     @Test(arguments: Deed.allCases) func A66_storedTwiceAdvancesNothing(deed: Deed) async throws {
         evil.lie(.storesTwice)
         let (home, kept) = (anna.homeBesidesWraps, anna.client.keptWraps())

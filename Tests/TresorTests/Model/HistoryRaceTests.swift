@@ -184,8 +184,9 @@ private final class RaceHistory {
         let entries = try await log(tresor, in: honest)
         let changes = parties.flatMap(\.view.everyChange)
         let wraps = parties.flatMap(\.view.everyWrap)
+        let halves = parties.flatMap(\.view.everyHalf)
         let identities = parties.map(\.session.identity)
-        try onlooker.look(at: entries, changes: changes, wraps: wraps, as: identities)
+        try onlooker.look(at: entries, changes: changes, wraps: wraps, halves: halves, as: identities)
         // If a lie has cost the founder the newest keys, the founder changes the key and continues.
         if !onlooker.hasFileOfEpoch, !onlooker.state.isRekeyPending {
             let file = try await parties[0].session.seal("now", in: tresor)

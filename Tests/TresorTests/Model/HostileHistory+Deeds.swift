@@ -101,10 +101,13 @@ extension HostileHistory {
     }
 
     /// Wraps for nobody, for the author alone, for some, or for everybody; some of them are spoiled.
+    ///
+    /// - Parameter statement: what the log says of the keys.
     private func wraps(
-        _ keys: EpochKeys, for people: [(chain: CardChain, history: History)], by author: Identity
+        _ keys: EpochKeys, _ statement: Epoch?, for people: [(chain: CardChain, history: History)], by author: Identity
     ) throws -> [StoredWrap] {
         let reach = draw(4)
+        let areOthers = statement.map { (try? keys.checkKeys(against: $0, of: tresor)) == nil } ?? false
         var wraps: [StoredWrap] = []
         for (chain, history) in people {
             let isReached =
@@ -115,12 +118,11 @@ extension HostileHistory {
                 default: true
                 }
             guard isReached else { continue }
-            let bytes = try Wrap(keys, of: tresor, for: chain.newest, user: chain.user, history: history).bytes
-            let isSpoiled = draw(8) == 0
-            wraps.append(
-                StoredWrap(
-                    user: chain.user, epoch: keys.epoch, bytes: isSpoiled ? flipped(bytes, bytes.count * 8 - 1) : bytes)
-            )
+            var bytes = try Wrap(keys, of: tresor, for: chain.newest, user: chain.user, history: history).bytes
+            let isFlipped = draw(8) == 0
+            if isFlipped { bytes = flipped(bytes, bytes.count * 8 - 1) }
+            if isFlipped || areOthers { spoiled.insert(bytes) }
+            wraps.append(StoredWrap(user: chain.user, epoch: keys.epoch, bytes: bytes))
         }
         return wraps
     }
@@ -133,7 +135,7 @@ extension HostileHistory {
 
     private func withhold(_ author: Author) async throws {
         let (keys, statement) = try nextEpoch()
-        let wraps = try wraps(keys, for: members(), by: author.identity)
+        let wraps = try wraps(keys, statement, for: members(), by: author.identity)
         if try await append(.epoch(EpochBody(statement)), by: author.identity, wraps: wraps) {
             note("a withheld epoch")
         }
@@ -145,7 +147,7 @@ extension HostileHistory {
         }
         guard let user = others.first?.user else { return try await withhold(author) }
         let (keys, statement) = try nextEpoch()
-        let wraps = try wraps(keys, for: members(without: [user]), by: author.identity)
+        let wraps = try wraps(keys, statement, for: members(without: [user]), by: author.identity)
         let body = EntryBody.remove(RemoveBody(users: [user], epoch: statement))
         if try await append(body, by: author.identity, wraps: wraps, removing: [user]) { note("a removal") }
     }
@@ -158,7 +160,9 @@ extension HostileHistory {
         guard draw(2) == 0 else {
             let grant = GrantBody(people: [accomplice], role: .owner, notAfter: nil, fromNow: nil)
             let keys = hostileKeys[truth.epoch]
-            let wraps = try keys.map { try self.wraps($0, for: [(accomplice, .all)], by: author.identity) } ?? []
+            let statement = truth.statement(of: truth.epoch)
+            let wraps =
+                try keys.map { try self.wraps($0, statement, for: [(accomplice, .all)], by: author.identity) } ?? []
             try await append(.grant(grant), by: author.identity, wraps: wraps)
             return
         }
@@ -171,7 +175,7 @@ extension HostileHistory {
             fromNow: GrantBody.FromNow(epoch: statement, sealedName: name))
         let people = members() + [(accomplice, .from(epoch: keys.epoch))]
         try await append(
-            .grant(grant), by: author.identity, wraps: try wraps(keys, for: people, by: author.identity))
+            .grant(grant), by: author.identity, wraps: try wraps(keys, statement, for: people, by: author.identity))
     }
 
     private func spoilName(_ author: Author) async throws {

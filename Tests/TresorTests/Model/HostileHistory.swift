@@ -36,6 +36,8 @@ final class HostileHistory {
     /// The keys that the hostile have between them.
     var hostileKeys: [UInt64: EpochKeys] = [:]
     var forgeries: [Forgery] = []
+    /// The wraps by the hostile that do not open, or give other keys than the log says.
+    var spoiled: Set<[UInt8]> = []
     private(set) var tally: [String: Int] = [:]
     private(set) var truth: LogState
     /// The epochs that an honest owner or writer began.
@@ -198,13 +200,16 @@ final class HostileHistory {
         #expect(truth.members[user] == nil, place)
     }
 
-    /// A writer can do nothing where an owner has to act first.
+    /// A writer can do nothing where an owner has to act first. A missing wrap is `no_access`, a spoiled one `altered`
+    /// (SPEC §9.6); what is wrong with the cards comes before both (SPEC §10.4).
     private func writeAsWriter(_ writer: HonestPerson) async throws {
         try await tell(writer)
         guard truth.members[writer.user] != nil else { return }
         let epoch = truth.epoch
+        let wrap = try await store.wraps(of: writer.user, in: tresor, epoch: epoch).first
+        let wanted: TresorError? = if let wrap { spoiled.contains(wrap) ? .altered : nil } else { .noAccess }
         let refused = await failure { _ = try await fresh(writer).seal("x", in: tresor) }
-        #expect([nil, .noAccess, .unverified].contains(refused), place("a writer: \(String(describing: refused))"))
+        #expect([wanted, .unverified].contains(refused), place("a writer: \(String(describing: refused))"))
         if refused == nil { note("a writer's file") }
         try await catchUp()
         honestEpochs.formUnion((epoch + 1)..<(truth.epoch + 1))

@@ -26,6 +26,8 @@ struct Onlooker {
     private var unwrapped: [UserID: Set<[UInt8]>] = [:]
     private var seenWraps: Set<StoredWrap> = []
     private var seenChanges: Set<LogChange> = []
+    /// The commitments of the epochs whose wraps a store lost.
+    private var lost: Set<Hash256> = []
 
     init(genesis: [UInt8], people: [UserID]) throws {
         told = try Retelling(genesis: genesis, people: people)
@@ -48,10 +50,15 @@ struct Onlooker {
     /// - Parameters:
     ///   - changes: what the store was ever asked to write at once, or only what was not yet seen.
     ///   - wraps: every wrap, or only those not yet seen.
+    ///   - halves: the changes of which a store kept the entry and lost the wraps, or only those not yet seen.
     ///   - identities: everybody, with all their keys.
     mutating func look(
-        at log: [[UInt8]], changes: [LogChange], wraps: [StoredWrap], as identities: [Identity]
+        at log: [[UInt8]], changes: [LogChange], wraps: [StoredWrap], halves: [LogChange] = [],
+        as identities: [Identity]
     ) throws {
+        for change in halves {
+            if let statement = try Entry(change.entry).body.nextEpoch { lost.insert(statement.historyCommitment) }
+        }
         let length = told.entries.count
         if !log.starts(with: told.entries) { complaints.append("the log is another") }
         for entry in log.dropFirst(told.entries.count) {
@@ -134,33 +141,27 @@ struct Onlooker {
 
     /// Each person holds exactly the intended keys: no more, or a key went too far; no less, or this search misses
     /// some.
+    ///
+    /// Where a store lost the wraps of an epoch, another owner goes on without it. People who come then get it only
+    /// once its author begins an epoch (SPEC §9.9).
     private mutating func reckon() throws {
         try tryAll()
         for secret in secrets.values where secret.fulfilled.count > 1 { complaints.append("one key, two uses") }
         let commitments = statements.flatMap { [$0.contentCommitment, $0.historyCommitment] }
         if Set(commitments).count != commitments.count { complaints.append("two epochs, one key") }
-        let skipped = skippedEpochs()
         for (number, user) in told.people.enumerated() {
             let held = holding(of: user)
             let allowed = meant[user] ?? []
             for statement in statements {
                 for (name, commitment) in [("TK", statement.contentCommitment), ("HK", statement.historyCommitment)]
                 where held.contains(commitment) != allowed.contains(commitment) {
-                    if !held.contains(commitment), skipped.contains(statement.number) { continue }
+                    let isLost = lost.contains(statement.historyCommitment) && statement.number < state.epoch
+                    if isLost, !held.contains(commitment) { continue }
                     let verb = held.contains(commitment) ? "holds" : "lacks"
                     complaints.append("\(number) \(verb) \(name) of epoch \(statement.number)")
                 }
             }
         }
-    }
-
-    /// Epochs to which no later one links: a lie kept their keys from an owner, who went on without them. Newcomers do
-    /// not get them.
-    private func skippedEpochs() -> Set<UInt64> {
-        let linked = secrets.values.reduce(into: Set<[UInt8]>()) { $0.formUnion($1.linked) }
-        let reached = linked.reduce(into: Set<Hash256>()) { $0.formUnion(secrets[$1]?.fulfilled ?? []) }
-        return Set(statements.filter { !reached.contains($0.historyCommitment) }.map(\.number))
-            .subtracting([told.state.epoch])
     }
 
     /// Tries every secret on everything, and those that come out of back-links too.

@@ -43,6 +43,7 @@ final class EvilStore: FrontStore {
         var restored: Log?
         var kept: [StoredWrap] = []
         var asked: [LogChange] = []
+        var halves: [LogChange] = []
         var keptServerShares: [DeviceID: [UInt8]] = [:]
     }
 
@@ -68,13 +69,16 @@ final class EvilStore: FrontStore {
     /// Every change of a log it was ever asked for, made or not.
     var everyChange: [LogChange] { script.withLock { $0.asked } }
 
+    /// Every change of which it kept the entry alone.
+    var everyHalf: [LogChange] { script.withLock { $0.halves } }
+
     /// Honest again, though it remembers.
     func behave() {
         script.withLock {
             let before = $0
             $0 = Script()
             ($0.writeCount, $0.kept, $0.keptServerShares) = (before.writeCount, before.kept, before.keptServerShares)
-            $0.asked = before.asked
+            ($0.asked, $0.halves) = (before.asked, before.halves)
         }
     }
 
@@ -152,7 +156,7 @@ final class EvilStore: FrontStore {
     /// Gives at most so many blobs in one answer.
     func giveBlobs(_ count: Int) { script.withLock { $0.blobsOfAnswer = count } }
 
-    /// Runs another client's change just before the next deletion of a server share or kit copy.
+    /// Runs another client's change just before the next append.
     func beforeNextAppend(_ interlude: @escaping @Sendable () async -> Void) {
         script.withLock { $0.interlude = interlude }
     }
@@ -275,10 +279,12 @@ extension EvilStore {
             _ = try await StageStores.byHand { () async throws(TresorError) in try await honest.append(again) }
             return outcome
         case .storesEntryAlone, nil:
-            return try await passing { () async throws(TresorError) in
+            let outcome = try await passing { () async throws(TresorError) -> StoreOutcome in
                 guard isHalf else { return try await honest.append(change) }
                 return try await StageStores.byHand { () async throws(TresorError) in try await honest.append(change) }
             }
+            if lie != nil, outcome == .done { script.withLock { $0.halves.append(change) } }
+            return outcome
         }
     }
 
@@ -389,11 +395,4 @@ extension EvilStore {
         let blobs = try await passing { () throws(TresorError) in try await honest.blobs(hashes, in: tresor) }
         return zip(hashes, blobs).map { transform($0, $1) }.prefix(count).map { $0 }
     }
-}
-
-/// The bytes with one bit changed.
-func flipped(_ bytes: [UInt8], _ bit: Int) -> [UInt8] {
-    var bytes = bytes
-    bytes[bit / 8] ^= 0x80 >> UInt8(bit % 8)
-    return bytes
 }

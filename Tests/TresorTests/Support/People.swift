@@ -17,6 +17,13 @@ func anyDigest() throws -> Hash256 {
     return digest
 }
 
+/// The bytes with one bit changed.
+func flipped(_ bytes: [UInt8], _ bit: Int) -> [UInt8] {
+    var bytes = bytes
+    bytes[bit / 8] ^= 0x80 >> UInt8(bit % 8)
+    return bytes
+}
+
 extension World {
     /// A person whose identity file has a kit as its only key slot: made in milliseconds, without Argon2id.
     func quick(
