@@ -213,16 +213,18 @@ struct ServiceLogin: Sendable {
         return CommandFailure(of: .altered, "\(words); ask its operator")
     }
 
+    /// The service at the address has another key. Somebody in between gets no record of a password by the hint.
     private var otherService: CommandFailure {
         CommandFailure(
             of: .altered,
             "the service at \(place) is not the one that this home has met there, and nothing that depends on the password "
                 + "was sent; ask its operator whether they made a new one: if they did not, somebody stands in between",
-            hints: [wayOut])
+            hints: [Self.wayOut(of: workplace.client.home, "tresor register --no-login --replace")])
     }
 
     private var forkedFailure: CommandFailure {
         let isBelieved = (try? Self.believed(in: workplace.invocation.places)) != nil
+        let home = workplace.client.home
         return CommandFailure(
             of: .forked,
             "the service at \(place) shows an older log-in of yours than this home knows, or none: it was restored from a "
@@ -231,7 +233,7 @@ struct ServiceLogin: Sendable {
                 + (isBelieved
                     ? "if it was restored, tell each home that says this to take it as it is"
                     : "this home has met it at another address: if its operator gave you this one, note it first"),
-            hints: [isBelieved ? wayOut : Self.wayOut(of: workplace.client.home, "tresor register --no-login")])
+            hints: [isBelieved ? Self.wayOut(of: home) : Self.wayOut(of: home, "tresor register --no-login")])
     }
 
     /// The password takes the memory that the service says.
@@ -243,8 +245,6 @@ struct ServiceLogin: Sendable {
             return MemoryNeed.failure(for: cost, isNew: false)
         }
     }
-
-    private var wayOut: String { Self.wayOut(of: workplace.client.home) }
 
     /// The person with the identity may take the service as it is; an empty home has met it in vain.
     private static func wayOut(of home: any Home, _ command: String = "tresor register --replace") -> String {
