@@ -64,7 +64,7 @@ run_tests() { # run_tests NAME ARGUMENTS: runs tests one after another, in a pro
         >"$log" 2>&1 </dev/null
     then
         echo "$name: $((SECONDS - start)) s, $(tail -n 1 "$log")"
-        grep -a -e '^. .* skipped' "$log" | sed 's/^. /  /' || true
+        grep -a -e '^. .* skipped' -e '^missing: ' "$log" | sed 's/^. /  /' || true
         # Tests leave neither files nor processes behind.
         local left
         left=$(find "$place/$name" -mindepth 1 -maxdepth 1; pgrep -af "$place/$name/" || true)

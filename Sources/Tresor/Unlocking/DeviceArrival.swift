@@ -165,7 +165,8 @@ package final class DeviceArrival: Sendable {
         return try met.joined(with: given, replacing: try isInterrupted(client, for: user)).bytes
     }
 
-    /// The log-ins of both homes, as ``services(of:joining:for:)`` says. Those of this one that do not read count as none.
+    /// The log-ins of both homes: an interrupted installation left those of a bundle, and the newer one of two bundles stays.
+    /// Those of this home that do not read count as none.
     private static func logins(
         of client: Client, joining bytes: [UInt8]?, for user: UserID
     ) throws(TresorError) -> [UInt8]? {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import TresorCore
 import TresorCrypto
 
@@ -9,6 +10,22 @@ final class Held<Value: ~Copyable & Sendable>: Sendable {
     let value: Value
 
     init(_ value: consuming Value) { self.value = value }
+}
+
+/// A value that work on another thread uses up, and nobody a second time.
+final class HeldOnce<Value: ~Copyable & Sendable>: Sendable {
+    private let value: Mutex<Value?>
+
+    init(_ value: consuming Value) { self.value = Mutex(value) }
+
+    /// Takes the value.
+    ///
+    /// - Throws: ``TresorError/cancelled`` after the first time.
+    func take() throws(TresorError) -> Value {
+        let taken = value.withLock { $0.take() }
+        guard let taken else { throw .cancelled }
+        return taken
+    }
 }
 
 extension Slot {

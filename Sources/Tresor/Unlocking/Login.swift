@@ -57,7 +57,7 @@ extension Login {
         let judged = try await judge(for: handle)
         try Cancellation.check()
         let (answer, proof) = try await prove(
-            Held(OPAQUELogin(input: judged.parameters.input(password))), handle, judged)
+            OPAQUELogin(input: judged.parameters.input(password)), handle, judged)
         let shown = try await service.call(
             FinishLoginRequest(attempt: answer.attempt, message: proof.value.message))
         let opened = try read(shown, of: handle, by: proof, judged)
@@ -75,14 +75,16 @@ extension Login {
 
     /// Asks for an answer, and opens its envelope. Each answer that does not open is counted: it may have tested a guess.
     private func prove(
-        _ begun: Held<OPAQUELogin>, _ handle: Name, _ judged: Judged
+        _ begun: consuming OPAQUELogin, _ handle: Name, _ judged: Judged
     ) async throws(TresorError) -> (LoginAnswer, Held<OPAQUELogin.Outcome>) {
+        let message = begun.message
+        let held = HeldOnce(begun)
         let (names, parameters) = (try judged.parameters.names(), try judged.parameters.parameters())
         let before = try KnownLogins.beginTry(at: audience, client.clock(), in: home)
         do throws(TresorError) {
-            let answer = try await service.call(LoginRequest(handle: handle, message: begun.value.message))
+            let answer = try await service.call(LoginRequest(handle: handle, message: message))
             let proof = try await Cores.apart { () throws(TresorError) in
-                Held(try begun.value.finish(answer: answer.message, names: names, parameters: parameters))
+                Held(try held.take().finish(answer: answer.message, names: names, parameters: parameters))
             }
             try KnownLogins.takeBack(before, at: audience, in: home)
             return (answer, proof)

@@ -39,9 +39,11 @@ extension Login {
         guard let identity = client.identity else { throw .noAccess }
         let judged = try await judge(for: identity.handle)
         try Cancellation.check()
-        let begun = Held(try OPAQUERegistration(input: judged.parameters.input(password)))
+        let registration = try OPAQUERegistration(input: judged.parameters.input(password))
+        let message = registration.message
+        let begun = HeldOnce(registration)
         let answer = try await call(
-            RegisterRequest(chain: identity.chain.bytes, invitation: invitation, blinded: begun.value.message))
+            RegisterRequest(chain: identity.chain.bytes, invitation: invitation, blinded: message))
         guard answer.state != .closed else { return Registered(state: .closed, before: nil, isSet: false) }
         let known = try knownStatement(at: judged.id)
         guard answer.state != .asked || known?.hasPassword != true else { throw .forked }
@@ -119,7 +121,7 @@ extension Login {
 
     /// Makes the record and the login copy, and signs what both are.
     private func finish(
-        _ begun: Held<OPAQUERegistration>, _ answer: RegisterAnswer, revision: UInt64, by identity: Identity,
+        _ begun: HeldOnce<OPAQUERegistration>, _ answer: RegisterAnswer, revision: UInt64, by identity: Identity,
         _ judged: Judged
     ) async throws(TresorError) -> FinishRequest {
         guard revision < .max else { throw .altered }
@@ -127,7 +129,7 @@ extension Login {
         let serverKey = judged.server.key.bytes
         let outcome = try await Cores.apart { () throws(TresorError) in
             Held(
-                try begun.value.finish(
+                try begun.take().finish(
                     evaluated: answer.evaluated, serverKey: serverKey, names: names, parameters: parameters))
         }
         let file = try client.identityFileBlocking()

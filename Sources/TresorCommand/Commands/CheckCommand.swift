@@ -54,7 +54,8 @@ struct CheckCommand: InputsCommand {
         if !repair, try places.service() != nil, let damage = ServiceLogin.damage(in: places) {
             // No log tells of these.
             guard inputs.isEmpty, head == nil else { throw damage }
-            try await modes.addUnknownServices(damage)
+            let asked = (tresors.isEmpty ? [] : ["-t"]) + (deep ? ["--deep"] : [])
+            try await modes.addUnknownServices(damage, leavingOut: asked)
             return try modes.finish()
         }
         let workplace: CommandContext

@@ -76,12 +76,7 @@ struct RegisterCommand: SurfaceCommand {
     private func prepare(_ service: AskedService) async throws -> (invitation: Invitation?, move: Move?) {
         Surroundings.current.keys.note(service.session.identity.generation, isUnseen: false)
         let code = try invitation.map { try readInvitation($0, service) }
-        let move = try await move(to: service)
-        if replace {
-            // At a new address too, the log-in that its service showed before counts no more.
-            try KnownLogins.forget(at: try await service.serverID(), in: service.workplace.client.home)
-        }
-        return (code, move)
+        return (code, try await move(to: service))
     }
 
     private func finish(_ state: AccountState, _ move: Move?, _ service: AskedService) async throws {
@@ -137,7 +132,8 @@ struct RegisterCommand: SurfaceCommand {
         }
     }
 
-    /// Forgets the service that the home has met at the address, and what it showed of a log-in.
+    /// Forgets the service that the home has met at the address, and what it showed of a log-in. At an address that only says
+    /// that it is that service, the log-in stays known.
     private func forgetService() throws {
         let context = try CommandContext.local(options)
         _ = try context.identityFile()
@@ -147,7 +143,7 @@ struct RegisterCommand: SurfaceCommand {
             return try KnownLogins.forget(at: nil, in: home)
         }
         let audience = try service.address.audience.hash()
-        try KnownLogins.forget(at: try? KnownServices.server(at: audience, in: home), in: home)
+        try KnownLogins.forget(at: try? ServiceLogin.believed(in: context.invocation.places), in: home)
         try KnownServices.forget(audience, in: home)
     }
 

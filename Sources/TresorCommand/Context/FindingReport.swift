@@ -35,12 +35,19 @@ struct FindingReport {
 
     /// Adds that the home cannot tell which services it has met. It would take each for another one, and what is there for
     /// forged, so the home alone is checked.
-    mutating func addUnknownServices(_ damage: CommandFailure) async throws {
+    ///
+    /// - Parameter options: the options that ask for more than that.
+    mutating func addUnknownServices(_ damage: CommandFailure, leavingOut options: [String]) async throws {
         let way = damage.hints.map(HintCompletion.complete).joined(separator: ", or ")
         try add(
             "bad", DisplayText.quoted(damage.file ?? ""),
             "\(CommandFailure.words(for: .altered)); \(HomeFault.loss(of: .knownServices) ?? ""); no service is asked until "
                 + "it is mended: \(way)", damage.error)
+        if !options.isEmpty {
+            let verb = options.count == 1 ? "is" : "are"
+            let names = options.joined(separator: " and ")
+            try add("warn", "store", "\(names) \(verb) left out: the home alone is checked", nil)
+        }
         for finding in try await workplace.client.audit.check([]) where Self.isOfHome(finding) { try add(finding) }
     }
 

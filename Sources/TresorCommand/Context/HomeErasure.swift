@@ -82,7 +82,7 @@ struct HomeErasure {
             let failure = CommandFailure(error)
             let reason = try Self.reason(failure, isForced)
             // A service that does not take the keys of this home, or is another one, deletes nothing for it.
-            let mayAsk = isKnown || failure.error == .forked || failure.error == .busy
+            let mayAsk = isKnown || [.forked, .busy, .unsupported].contains(failure.error)
             guard mayAsk, !failure.error.isOfTheStore else { return erasure.alone(reason) }
             erasure.doubt = reason
         }
@@ -237,14 +237,21 @@ struct HomeErasure {
 
     /// Whether the service has a log-in of the newest keys. One that the home knows and the service does not show is none.
     ///
-    /// - Throws: 64 where the service does not take the keys of this home although it may have seen them.
+    /// - Throws: 64 where the service does not take the keys of this home although it may have seen them; 19 where it does
+    ///   not say.
     private static func hasLogin(_ login: ServiceLogin, _ session: Session) async throws -> Bool {
         do throws(TresorError) {
             let account = try await login.login.account()
             return account.state == .active && account.hasRecord
                 && account.statement?.generation == session.identity.generation
         } catch {
-            guard [.noAccess, .waiting, .unsupported].contains(error) else { throw await login.failure(of: error) }
+            guard error != .unsupported else {
+                throw CommandFailure(
+                    of: error,
+                    "the service at \(login.place) is of another release, and does not say whether it has a log-in of yours"
+                )
+            }
+            guard error == .noAccess || error == .waiting else { throw await login.failure(of: error) }
             guard error != .noAccess || (try? session.client.cleanup.isIntroducingBlocking()) == true else {
                 let handle = session.handle
                 throw CommandFailure.usage(

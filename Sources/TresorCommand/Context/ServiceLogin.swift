@@ -47,6 +47,14 @@ struct ServiceLogin: Sendable {
     /// Whether a registration without a log-in by password could lose one: the home knows of one, or does not read.
     static func mayBeLost(in places: Paths) -> Bool { (try? isKnown(in: places, orElsewhere: true)) ?? true }
 
+    /// The service whose log-in the home forgets at the address in use, if its person says so; `nil` for none.
+    static func believed(in places: Paths) throws -> Hash256? {
+        guard let address = try places.service()?.address else { return nil }
+        let isNoted = try places.notedService()?.address == address
+        let home = DirectoryHome(data: places.data, state: places.state)
+        return try KnownServices.believed(at: address.audience.hash(), isNoted: isNoted, in: home)
+    }
+
     /// The services at which the home knows of such a log-in.
     private static func servers(in home: any Home) throws -> Set<Hash256> {
         guard let bytes = try home.read(.identity) else { return [] }
@@ -205,21 +213,27 @@ struct ServiceLogin: Sendable {
         return CommandFailure(of: .altered, "\(words); ask its operator")
     }
 
+    /// The service at the address has another key. Somebody in between gets no record of a password by the hint.
     private var otherService: CommandFailure {
         CommandFailure(
             of: .altered,
             "the service at \(place) is not the one that this home has met there, and nothing that depends on the password "
                 + "was sent; ask its operator whether they made a new one: if they did not, somebody stands in between",
-            hints: [wayOut])
+            hints: [Self.wayOut(of: workplace.client.home, "tresor register --no-login --replace")])
     }
 
     private var forkedFailure: CommandFailure {
-        CommandFailure(
+        let isBelieved = (try? Self.believed(in: workplace.invocation.places)) != nil
+        let home = workplace.client.home
+        return CommandFailure(
             of: .forked,
             "the service at \(place) shows an older log-in of yours than this home knows, or none: it was restored from a "
                 + "backup, it ended your registration, it does not have your newest keys yet, or it tries to bring back a "
-                + "former password; ask its operator; if it was restored, tell each home that says this to take it as it is",
-            hints: [wayOut])
+                + "former password; ask its operator; "
+                + (isBelieved
+                    ? "if it was restored, tell each home that says this to take it as it is"
+                    : "this home has met it at another address: if its operator gave you this one, note it first"),
+            hints: [isBelieved ? Self.wayOut(of: home) : Self.wayOut(of: home, "tresor register --no-login")])
     }
 
     /// The password takes the memory that the service says.
@@ -232,12 +246,10 @@ struct ServiceLogin: Sendable {
         }
     }
 
-    private var wayOut: String { Self.wayOut(of: workplace.client.home) }
-
     /// The person with the identity may take the service as it is; an empty home has met it in vain.
-    private static func wayOut(of home: any Home) -> String {
+    private static func wayOut(of home: any Home, _ command: String = "tresor register --replace") -> String {
         let isEmpty = (try? home.read(.identity)) == nil
-        return isEmpty ? "tresor … {--home} --home DIR" : "tresor register --replace"
+        return isEmpty ? "tresor … {--home} --home DIR" : command
     }
 
     private static let busyReason =

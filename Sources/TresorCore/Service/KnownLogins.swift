@@ -74,13 +74,13 @@ package struct KnownLogins: Hashable, Sendable {
 
     /// The log-ins of this home with the statements of another one of the same person: the newer one of each service stays.
     ///
-    /// - Parameter replaces: whether what this home knows of the person counts no more.
-    /// - Throws: ``TresorError/forked`` for two statements of one revision.
+    /// - Parameter replaces: whether the other home's statement takes the place of another one of the same revision.
+    /// - Throws: ``TresorError/forked`` where it does not, and there are two of one revision.
     package func joined(with others: KnownLogins, replacing replaces: Bool) throws(TresorError) -> KnownLogins {
         var all = self
         for (server, statement) in others.logins.compactMapValues(\.statement) {
-            if let known = logins[server]?.statement, !replaces, known.user == statement.user {
-                guard known.revision != statement.revision || known == statement else { throw .forked }
+            if let known = logins[server]?.statement, known.user == statement.user {
+                guard replaces || known.revision != statement.revision || known == statement else { throw .forked }
                 guard known.revision <= statement.revision else { continue }
             }
             all.logins[server, default: Login()].statement = statement

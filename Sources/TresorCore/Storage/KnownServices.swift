@@ -78,6 +78,19 @@ package struct KnownServices: Hashable, Sendable {
         try read(from: home)[audience]
     }
 
+    /// Reads the id of the service for which a home takes what answers at an address; `nil` for none. Who answers chooses it:
+    /// one that the home has met at another address too is believed only at the address that the home notes.
+    ///
+    /// - Parameter isNoted: whether the home notes the address as the one to use.
+    package static func believed(
+        at audience: Hash256, isNoted: Bool, in home: any Home
+    ) throws(TresorError) -> Hash256? {
+        let services = try read(from: home).services
+        guard let server = services[audience] else { return nil }
+        let isElsewhere = services.contains { $0.key != audience && $0.value == server }
+        return isNoted || !isElsewhere ? server : nil
+    }
+
     /// Forgets the service at an address: the next contact is the first one. Known services that do not decode are
     /// forgotten altogether.
     package static func forget(_ audience: Hash256, in home: any Home) throws(TresorError) {

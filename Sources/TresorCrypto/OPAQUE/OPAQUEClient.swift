@@ -33,7 +33,7 @@ package struct OPAQUERegistration: ~Copyable {
     ///   - evaluated: the server's answer, 32 bytes.
     ///   - serverKey: the public key of the server, 32 bytes.
     /// - Throws: ``TresorError/altered`` for an answer or a key that is no element.
-    package borrowing func finish(
+    package consuming func finish(
         evaluated: [UInt8], serverKey: [UInt8], names: OPAQUE.Names, parameters: OPAQUE.Parameters
     ) throws(TresorError) -> Outcome {
         try finish(
@@ -42,7 +42,7 @@ package struct OPAQUERegistration: ~Copyable {
     }
 
     /// Makes the record with a given nonce. For vectors.
-    package borrowing func finish(
+    package consuming func finish(
         evaluated: [UInt8], serverKey: [UInt8], names: OPAQUE.Names, parameters: OPAQUE.Parameters, nonce: [UInt8]
     ) throws(TresorError) -> Outcome {
         try Ristretto255.check(serverKey.span)
@@ -100,7 +100,7 @@ package struct OPAQUELogin: ~Copyable {
     /// - Throws: ``TresorError/wrongPassword`` for a wrong password and for an unknown name, which nobody can tell
     ///   apart; ``TresorError/altered`` for an answer of another size or with bytes that are no element, and when the
     ///   server does not know its own private key.
-    package borrowing func finish(
+    package consuming func finish(
         answer: [UInt8], names: OPAQUE.Names, parameters: OPAQUE.Parameters
     ) throws(TresorError) -> Outcome {
         guard answer.count == OPAQUE.secondMessageByteCount else { throw .altered }

@@ -18,14 +18,16 @@
         private final class Handler: ServiceHandler {
             private let bench: Bench
             private let seen = Mutex<[ServiceOperation]>([])
-            /// The operation for which there is no room.
-            let full = Mutex<ServiceOperation?>(nil)
+            /// An operation that is refused, and the error.
+            let refused = Mutex<(operation: ServiceOperation, error: TresorError)?>(nil)
 
             init(_ bench: Bench) { self.bench = bench }
 
             func answer(_ call: ServiceCall) async -> ServiceReply {
                 seen.withLock { $0.append(call.operation) }
-                if full.withLock({ $0 == call.operation }) { return ServiceReply(Refusal(.store(.full))) }
+                if let refused = refused.withLock(\.self), refused.operation == call.operation {
+                    return ServiceReply(Refusal(refused.error))
+                }
                 return await bench.service.answer(call)
             }
 
@@ -171,10 +173,27 @@
         @Test func aServiceWithAFullDiskSaysSo() async throws {
             let (stage, handler) = try await stage()
             try await people(on: stage)
-            handler.full.withLock { $0 = .append }
+            handler.refused.withLock { $0 = (.append, .store(.full)) }
             let text = try await stage.failure(18, as: "anna", "create", "plans")
             #expect(
                 text.contains("has no room left: its disk is full; tell its operator\n"), "\(text)")
+        }
+
+        /// It says no more than that it does not know the question.
+        @Test func aServiceOfAnotherReleaseDoesNotSayThatThereIsNoLogIn() async throws {
+            let (stage, handler) = try await stage()
+            try await stage.keygen("anna")
+            try await stage.run(0, as: "anna", "register", "--no-login")
+            handler.refused.withLock { $0 = (.account, .unsupported) }
+            let refusal = try await stage.failure(19, as: "anna", "logout", "--erase", "--yes")
+            let reason = "is of another release, and does not say whether it has a log-in of yours"
+            #expect(refusal.contains("\(reason); with --force this home is erased"), "\(refusal)")
+            #expect(!refusal.contains("nowhere else"), "\(refusal)")
+            #expect(stage.sizes(of: ["identity"], in: "anna") != [0])
+            let text = try await stage.messages(0, as: "anna", "logout", "--erase", "--yes", "--force")
+            #expect(text.contains("nothing shows that your identity opens elsewhere: the service at"), "\(text)")
+            #expect(text.contains("your sessions at"), "\(text)")
+            #expect(stage.sizes(of: ["identity"], in: "anna") == [0])
         }
 
         /// One person on two devices, of which one makes new keys. A service hears nobody with the older ones.

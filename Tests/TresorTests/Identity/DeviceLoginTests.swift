@@ -53,8 +53,18 @@ import TresorCrypto
                 == .forked)
     }
 
-    /// A machine that tried to log in before it was added keeps its tries, and a newer statement that it saw.
-    @Test func A122_theNewerStatementOfTwoMachinesStays() async throws {
+    /// Leaves in the new machine's home what an installation that was interrupted leaves there.
+    private func interrupt() throws {
+        var note = CleanupJournal()
+        note.kits = [CleanupJournal.Kit(user: scene.anna.user, locator: try anyDigest())]
+        try scene.client(scene.home).cleanup.add(note)
+    }
+
+    /// A machine that tried to log in before it was added keeps its tries, and a newer statement that it saw. So does one
+    /// that has the newer statement of an earlier bundle, whose installation was interrupted.
+    @Test(arguments: [false, true])
+    func A122_theNewerStatementOfTwoMachinesStays(isInterrupted: Bool) async throws {
+        if isInterrupted { try interrupt() }
         try await register("first")
         let former = try #require(service.kept)
         try await register("second")
@@ -76,6 +86,17 @@ import TresorCrypto
         try scene.anna.client.home.delete(.knownLogins)
         try await register("second")
         #expect(await failure { _ = try await add() } == .forked)
+    }
+
+    @Test func ofOneRevisionTheStatementThatAnInterruptedInstallationLeftGivesWay() async throws {
+        try interrupt()
+        try await register("first")
+        try KnownLogins.note(try #require(service.kept).statement, in: scene.home)
+        service.kept = nil
+        try scene.anna.client.home.delete(.knownLogins)
+        try await register("second")
+        _ = try await add()
+        #expect(try known(in: scene.home).statement == service.kept?.statement)
     }
 
     @Test func triesAndOtherPeopleStayWhereTheyAre() async throws {

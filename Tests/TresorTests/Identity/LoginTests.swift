@@ -201,6 +201,18 @@ import TresorCrypto
         _ = try await enter(MemoryHome(), with: "third")
     }
 
+    /// Whoever answers at another address names the id of the service there.
+    @Test func A122_anAddressThatNamesAServiceGetsNoLogInForgotten() throws {
+        let (home, server, claimed) = (MemoryHome(), try anyDigest(), try anyDigest())
+        try KnownServices.meet(server, at: audience, in: home)
+        #expect(try KnownServices.believed(at: claimed, isNoted: true, in: home) == nil)
+        #expect(try KnownServices.believed(at: audience, isNoted: false, in: home) == server)
+        try KnownServices.meet(server, at: claimed, in: home)
+        #expect(try KnownServices.believed(at: claimed, isNoted: false, in: home) == nil)
+        // The person has said that the address comes from the operator.
+        #expect(try KnownServices.believed(at: claimed, isNoted: true, in: home) == server)
+    }
+
     @Test func A122_olderKeysThanTheHomeHasAreAFork() async throws {
         try await register("first")
         let kit: RecoveryKit? = nil

@@ -5,7 +5,12 @@ from verify.sections.identity import read_chain
 from verify.sections.identity_file import (
     KIT, Identity, encode_identity_file, kit_locator, kit_slot_key, open_kit_copy, open_previous, open_with_device, open_with_kit,
     open_with_password, prepare, read_identity_file, read_kit, set_password)
-from verify.sections.home import encode_outbox, open_marks, open_names, open_outbox, open_piece
+from verify.sections.heads import encode_heads, read_heads
+from verify.sections.home import (
+    encode_known_services, encode_noted_stores, encode_outbox, open_marks, open_names, open_outbox, open_piece, read_known_services,
+    read_noted_stores)
+from verify.sections.login_copy import encode_known_logins, read_known_logins
+from verify.sections.pins import encode_pins, read_pins
 from verify.sections.second_machine import (
     code_key, code_locator, offer_number, offer_tag, open_answer, read_code, read_offer, receipt, show_code)
 from verify.operations.operation import identity_in, number_in, opened, operation
@@ -67,7 +72,18 @@ def test_open_answer(i, trace):
     note(trace, K=K)
     identity, file, store, objects = open_answer(K, i["offer"], i["seed"], i["answer"], trace)
     assert encode_identity_file(read_identity_file(file)) == file
+    assert not all(objects) or reread(identity, *objects) == objects
     return {**opened(identity), "file": file, "store": store, "objects": objects, "receipt": receipt(K, i["offer"], i["answer"])}
+
+
+def reread(identity, pins, heads, stores, services, marks, logins):
+    """The objects of a bundle, read and written again: what the home that gets it does in step 3 of takeIdentity. Marks stay sealed."""
+    assert open_marks(identity, marks)
+    known = read_known_logins(logins)
+    assert all(login.user == identity.user for _, login, _, _ in known)
+    return [
+        encode_pins(read_pins(pins)), encode_heads(*read_heads(heads)), encode_noted_stores(read_noted_stores(stores)),
+        encode_known_services(read_known_services(services)), marks, encode_known_logins(known)]
 
 
 @operation("prepare")

@@ -90,5 +90,25 @@ extension RealAttackTests {
                 return try await desk.open(Name(typed: "anna"), password: password("first")).chain == anna.chain
             }
         }
+
+        @Test func A122_withoutTheCheckAnAddressThatNamesAServiceGetsItsLogInForgotten() async throws {
+            let service = try LoginService()
+            let anna = try await world.quick("anna")
+            let hers = login(anna.client, at: service)
+            _ = try await hers.register(password("first"))
+            let former = service.kept
+            _ = try await hers.register(password("second"), replaces: true)
+            let home = MemoryHome()
+            let desk = login(world.client(home), at: service)
+            _ = try await desk.open(Name(typed: "anna"), password: password("second"))
+            service.kept = former
+            let claimed = try anyDigest()
+            try KnownServices.meet(service.shown.id(), at: claimed, in: home)
+            await RealAttackTests.expectReal(.forked, without: .claimedService) {
+                let server = try KnownServices.believed(at: claimed, isNoted: false, in: home)
+                try KnownLogins.forget(at: server, in: home)
+                return try await desk.open(Name(typed: "anna"), password: password("first")).chain == anna.chain
+            }
+        }
     }
 }

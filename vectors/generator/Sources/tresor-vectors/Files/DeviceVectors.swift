@@ -11,6 +11,7 @@ struct DeviceVectors: TestWriter {
         vectors.addOffers()
         vectors.addAnswers()
         vectors.addMailboxes()
+        vectors.addFullBundle()
         return file
     }
 
@@ -287,5 +288,41 @@ struct DeviceVectors: TestWriter {
             mailbox(join([2], offer, prefixed(Bytes(answer.dropLast())))))
         refuse("an empty mailbox and a byte", "TrailingData", "altered", mailbox([0, 0]))
         refuse("another magic", "WrongMagic", "unsupported", mailbox([0]).flipped(at: 7))
+    }
+
+    /// A bundle in which no object is empty, from a home that knows a log-in.
+    private func addFullBundle() {
+        group("openAnswer")
+        let draw = draw()
+        let (code, seed, tresor) = (draw("code", 10), draw("seed", 32), draw("tresor", 32))
+        let (person, fixture, store) = (Cast.emilRenewed, ServiceFixture(), ascii("https://tresor.example"))
+        var writer = IdentityFileWriter(person, draw)
+        writer.slots = [writer.kitSlot(draw("K", 32))]
+        let file = writer.bytes
+        let login = fixture.login(
+            of: person, generation: person.generation, revision: 3, record: draw("record", 32), copy: draw("copy", 32))
+        let marks = Sealing(
+            derive(person.newest.seed, "tresor/v1/home-key"), "tresor/v1/marks-seal", person.user,
+            join(preamble("tresorY1"), tresor, [2]), salt: draw("salt", 24))
+        let pins = join(preamble("tresorP2"), u64(1_767_225_700), [0, 1], zeros(32), prefixed(Cast.anna.chain))
+        let heads = join(preamble("tresorH2"), u64(0), tresor, [1], u64(3), draw("head", 32))
+        let stores = join(preamble("tresorn1"), tresor, [1], u16(store.count), store)
+        let address = fixture.audience("https", "tresor.example", 443)
+        let services = join(preamble("tresora1"), address, fixture.serverID)
+        let logins = join(preamble("tresorU1"), fixture.serverID, [222], login, [0], u64(0))
+        var faults = Faults()
+        faults.objects = [pins, heads, stores, services, marks.bytes, logins]
+        let offer = Offer(code: code, seed: seed)
+        let made = Answer(person, file, to: offer, store: store, eseed: draw("eseed", 64), faults)
+        let output: Values = [
+            "user": person.user, "generation": u32(person.generation), "file": file, "store": store,
+            "receipt": offer.receipt(of: made.bytes),
+        ]
+        valid(
+            "with all six objects", in: ["code": code, "offer": offer.bytes, "seed": seed, "answer": made.bytes],
+            mid: [
+                "K": Self.key(code), "info": made.info, "plaintext": made.plaintext, "enc": made.wrapping.enc,
+                "ct": made.wrapping.ciphertext,
+            ], out: output.with("objects", faults.objects))
     }
 }
