@@ -68,6 +68,21 @@
             #expect(again.contains("nothing was sent, and the changes stay in your home: "), "\(again)")
         }
 
+        /// Smaller changes go first, and the one that was made just now is not the last that goes.
+        @Test func aChangeIsNamedByItsOwnRevision() async throws {
+            let (stage, _) = try await stage(300_000)
+            for name in ["k260", "c1"] { try await stage.run(0, as: "anna", "put", "-t", "x", "--later", "@\(name)") }
+            let said = try await stage.messages(0, as: "anna", "put", "-t", "x", "@tiny")
+            #expect(said.contains("1 record not sent to x: "), "\(said)")
+            let list = try await stage.run(0, as: "anna", "records", "-t", "x")
+            let lines = list.split(separator: "\n").map { $0.split(separator: " ") }
+            let line = lines.first { $0.last == "tiny" }
+            let revision = try #require(line?.first)
+            #expect(said.contains("1 record in x, revision \(revision)\n"), "\(said)\(list)")
+            let other = lines.first { $0.last == "c1" }?.first
+            #expect(other != nil && other != "-" && other != revision, "\(list)")
+        }
+
         /// A compaction makes no room in a log.
         @Test func aFullLogNamesItsEntries() async throws {
             let (stage, _) = try await stage(300_000)
