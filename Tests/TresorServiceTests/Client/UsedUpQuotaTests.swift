@@ -107,6 +107,29 @@
             #expect(try await bench.service.check().isClean)
         }
 
+        /// A compaction without room is not the way to make some.
+        @Test func aCompactionWithoutRoomNamesTheOperator() async throws {
+            let (stage, _) = try await stage(230_000)
+            for name in ["c1", "c2", "c3"] { try await stage.run(0, as: "anna", "put", "-t", "x", "@\(name)") }
+            try await stage.handler.change { $0.quotas.bytes = 100_000 }
+            let refused = try await stage.messages(18, as: "anna", "compact", "-t", "x", "--yes")
+            #expect(refused.contains("; ask its operator for more"), "\(refused)")
+            #expect(!refused.contains("delete records") && !refused.contains(" compact -t x"), "\(refused)")
+        }
+
+        /// The compaction is done, though nothing can be sent behind it.
+        @Test func aCompactionIsDoneBeforeTheStoreIsAway() async throws {
+            let (stage, _) = try await stage(230_000)
+            for name in ["c1", "c2", "c3"] { try await stage.run(0, as: "anna", "put", "-t", "x", "@\(name)") }
+            try await stage.run(18, as: "anna", "put", "-t", "x", "@c4")
+            try await stage.run(0, as: "anna", "put", "-t", "x", "--delete", "c1")
+            stage.handler.stop(behind: .deleteBlobs)
+            let said = try await stage.messages(0, as: "anna", "compact", "-t", "x", "--yes")
+            #expect(said.contains(/kept [0-9]+ versions of x in [0-9]+ volume/), "\(said)")
+            #expect(said.contains("1 record not sent: the store"), "\(said)")
+            #expect(said.contains(/hint: tresor[^\n]* sync -t x\n/), "\(said)")
+        }
+
         /// Nor does the upload of a writer, who has put parts of it.
         @Test func aRefusedUploadOfAWriterTakesNoRoom() async throws {
             let (stage, bench) = try await stage(1_000_000)
