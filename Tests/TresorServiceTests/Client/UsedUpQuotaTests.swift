@@ -130,6 +130,19 @@
             #expect(said.contains(/hint: tresor[^\n]* sync -t x\n/), "\(said)")
         }
 
+        /// Records that a repair could not check are not called whole.
+        @Test func aRepairWithoutItsCheckIsNotOK() async throws {
+            let (stage, _) = try await stage(1_000_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@k260")
+            #expect(
+                try await stage.run(0, as: "anna", "check", "--repair", "-t", "x", "--json").contains(
+                    /"level": ?"ok"/))
+            stage.cut.withLock { $0 = (.blob, .unreachable) }
+            let found = try await stage.run(18, as: "anna", "check", "--repair", "-t", "x", "--json")
+            #expect(found.contains(/"level": ?"bad"/), "\(found)")
+            #expect(found.contains("its records: the store"), "\(found)")
+        }
+
         /// Nor does the upload of a writer, who has put parts of it.
         @Test func aRefusedUploadOfAWriterTakesNoRoom() async throws {
             let (stage, bench) = try await stage(1_000_000)
