@@ -175,6 +175,8 @@ public struct SyncReport: Hashable, Sendable {
     public internal(set) var sentCount = 0
     /// The commits that hold them, by number, in order.
     package internal(set) var commits: [UInt64] = []
+    /// The last of them that holds each record.
+    package internal(set) var revisions: [Name: UInt64] = [:]
     /// The names of records with changes that are not sent.
     public internal(set) var unsent: [String] = []
     /// Why they could not be sent; `nil` where nothing stood against it. They stay in the home.

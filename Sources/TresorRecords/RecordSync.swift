@@ -160,6 +160,7 @@ struct RecordSync: Sendable {
         guard isMine else { return false }
         report.sentCount += sent.items.count
         report.commits.append(place.sequence)
+        for item in sent.items { report.revisions[item.record] = place.sequence }
         return true
     }
 

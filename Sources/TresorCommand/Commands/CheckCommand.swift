@@ -195,17 +195,29 @@ struct CheckCommand: InputsCommand {
             try await repairKeys(of: state, session, workplace)
             try await workplace.addNewestCard(of: session, to: state)
         }
-        // A home does not keep attachments, so nobody can restore these.
-        let lost = (try? await session.records(in: id).check())?.lackedContents
+        let flaw = try await flaw(in: session.records(in: id))
         if options.json {
             var object: JSONObject = [
-                "type": "finding", "level": lost == nil ? "ok" : "bad", "subject": .string(id.description),
+                "type": "finding", "level": flaw == nil ? "ok" : "bad", "subject": .string(id.description),
                 "restored": .unsigned(UInt64(count)), "packs": .unsigned(UInt64(packCount)),
             ]
-            if let lost { object["text"] = .string(lost) }
+            if let flaw { object["text"] = .string(flaw.message) }
             try workplace.output.object(object)
         }
-        if let lost { throw CommandFailure(.store(.withheld), lost) }
+        if let flaw { throw flaw }
+    }
+
+    /// The failure of records that are not whole after a restoration, or that could not be checked; `nil` for those that
+    /// are, and for somebody who reads none of them.
+    private func flaw(in records: Records) async throws -> CommandFailure? {
+        do throws(TresorError) {
+            // A home does not keep attachments, so nobody can restore these.
+            return try await records.check().lackedContents.map { CommandFailure(.store(.withheld), $0) }
+        } catch {
+            if [.noAccess, .waiting, .unverified].contains(error) { return nil }
+            guard error != .cancelled else { throw error }
+            return CommandFailure(of: error, "its records: \(CommandFailure(error).message)")
+        }
     }
 
     /// The failure of a restoration. What a store has nothing of, and does not take back, was deleted from it.

@@ -58,23 +58,34 @@ struct CompactCommand: SurfaceCommand {
             done = try await records.compact(by: plan)
         } catch {
             guard error == .store(.full) else { throw error }
-            throw await workplace.noRoom(in: summary, session)
+            throw await workplace.noRoom(in: summary, session, isCompaction: true)
         }
         await workplace.tresors.tell(session)
         try report(done, title, try session.client.archive.verifiedState(of: summary.tresor), workplace)
         try await sendRest(of: records, summary, session, workplace)
     }
 
-    /// Sends what there was no room for before.
+    /// Sends what there was no room for before. The compaction is done, whatever becomes of that.
     private func sendRest(
         of records: Records, _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext
     ) async throws {
-        guard try await !records.unsent().isEmpty else { return }
-        let report = try await records.sync()
-        guard let held = report.held else { return }
+        var unsent = try await records.unsent()
+        guard !unsent.isEmpty else { return }
+        let held: TresorError
+        do throws(TresorError) {
+            let report = try await records.sync()
+            guard let error = report.held else { return }
+            (unsent, held) = (report.unsent, error)
+        } catch {
+            guard error != .cancelled else { throw error }
+            held = error
+        }
+        // The next sync finds out what became of it.
+        Surroundings.current.obstacle.note(mayBeDone: false)
         let failure = await workplace.failure(held, of: summary, session)
-        workplace.output.say("\(count(report.unsent.count, "record")) not sent: \(failure.message)")
-        for hint in failure.hints { workplace.output.hint(hint) }
+        workplace.output.say("\(count(unsent.count, "record")) not sent: \(failure.message)")
+        let hints = failure.hints.isEmpty ? ["tresor sync -t \(Shell.word(tresor.tresor))"] : failure.hints
+        for hint in hints { workplace.output.hint(hint) }
     }
 
     /// Shows a person what goes, and asks.

@@ -101,7 +101,8 @@ struct PutCommand: InputsCommand {
                 throw error
             }
             if !made.isEmpty {
-                outcome.revision = sent.commits.last
+                // Other changes may have gone behind this one.
+                outcome.revision = try made.compactMap { try sent.revisions[Name(text: $0.name)] }.max()
                 output.say("\(count) in \(title)" + (outcome.revision.map { ", revision \($0)" } ?? ""))
                 tellReplaced(outcome, words, output)
                 outcome.others = try await others(beside: made, sent.commits, records)

@@ -9,7 +9,11 @@ import TresorRecords
 extension CommandContext {
     /// The failure to send something to a tresor for which the store has no room: whose limit it is, its numbers for the
     /// person whose it is, and how room is made. A full disk is for the operator.
-    func noRoom(in summary: TresorSummary, _ session: Session) async -> CommandFailure {
+    ///
+    /// - Parameter isCompaction: whether a compaction found none, which is no way to make room then.
+    func noRoom(
+        in summary: TresorSummary, _ session: Session, isCompaction: Bool = false
+    ) async -> CommandFailure {
         let error = TresorError.store(.full)
         let (word, title) = (tresors.word(of: summary), tresors.title(of: summary))
         let unsent = (try? await session.records(in: summary.tresor).unsent()) ?? []
@@ -30,13 +34,13 @@ extension CommandContext {
         guard let account = try? await AskedService(session, self)?.call(AccountRequest()) else {
             return CommandFailure(error, hints: drop)
         }
-        let isLong = state.entryCount >= account.maximumEntries
-        let way = isLong ? "ask" : "delete records and compact the tresor, or ask"
+        let isLast = isCompaction || state.entryCount >= account.maximumEntries
+        let way = isLast ? "ask" : "delete records and compact the tresor, or ask"
         return CommandFailure(
             of: error,
             CommandFailure.noRoom(
                 "not enough is left for this: you have \(account.bytes) of \(account.maximumBytes) bytes, and \(title) "
                     + "has \(state.entryCount) of \(account.maximumEntries) entries; \(way) its operator for more"),
-            hints: (isLong || state.members[session.user]?.role != .owner ? [] : ["tresor compact -t \(word)"]) + drop)
+            hints: (isLast || state.members[session.user]?.role != .owner ? [] : ["tresor compact -t \(word)"]) + drop)
     }
 }

@@ -6,10 +6,15 @@
 
     /// Deleting blobs.
     extension Blobs {
+        /// How long a deletion erases before its answer. A client gives up after three times as long without a byte, and
+        /// the last portion may have begun just before the end.
+        private static let duration: Duration = .seconds(10)
+
         /// Deletes blobs for an owner, or those that a writer has put and that no entry names.
         ///
-        /// They become blobs that no entry names, whose time is over. Their parts go in portions before the answer, which
-        /// says that their room is free. What fails then is left to ``sweep()``.
+        /// They become blobs that no entry names, whose time is over: an entry may take their room at once
+        /// (``UsageCache/deleted(_:)``). Their parts go in portions before the answer, as far as they go in its time. The
+        /// others, and what fails then, are left to ``sweep()``.
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody else, and for a writer who names another blob;
         ///   ``TresorError/altered`` for a blob that an entry above the floor names; ``TresorError/busy`` if the log grows
@@ -40,8 +45,10 @@
                 _ = try transaction.run(hashes.flatMap { Self.abandoning([tresor, $0]) })
                 return DoneAnswer()
             }
-            // They are marked already: the sweep ends what fails here.
-            do throws(TresorError) { try await erase(hashes, of: tresor, before: 0) } catch { context.sweeps.ask() }
+            // They are marked already: the sweep ends what is left or fails here.
+            let end = context.settings.steadyClock() + Self.duration
+            let left = try? await erase(hashes, of: tresor, before: 0, until: end)
+            if left != [] { context.sweeps.ask() }
             return answer
         }
 
@@ -82,17 +89,20 @@
         /// - Parameters:
         ///   - hashes: the blobs. One that an entry names by now stays, and so does one that was put again.
         ///   - limit: the time before which they were put.
-        private func erase(
-            _ hashes: [SQLValue], of tresor: SQLValue, before limit: SQLValue
-        ) async throws(TresorError) {
+        ///   - end: the time at which no portion begins any more; `nil` for none.
+        /// - Returns: the blobs that are left.
+        @discardableResult private func erase(
+            _ hashes: [SQLValue], of tresor: SQLValue, before limit: SQLValue, until end: ContinuousClock.Instant? = nil
+        ) async throws(TresorError) -> [SQLValue] {
             var left = hashes
-            while !left.isEmpty {
+            while !left.isEmpty, end.map({ context.settings.steadyClock() < $0 }) ?? true {
                 try Cancellation.check()
                 let next = left
                 left = try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
                     try deletePortion(of: next, in: tresor, before: limit, transaction)
                 }
             }
+            return left
         }
 
         /// Deletes a portion of the parts of blobs that no entry names.

@@ -68,6 +68,8 @@
         /// The part of others: entries in the tresor, bytes in all tresors of its founder.
         var othersEntries: UInt64 = 0
         var othersBytes: UInt64 = 0
+        /// The bytes of deleted blobs that are not erased yet, in all tresors of the founder.
+        var deletedBytes: UInt64 = 0
     }
 
     /// The room that people have: what they write counts for its author in that tresor, and for the founder (SPEC
@@ -115,7 +117,9 @@
                 return own + demand.bytes <= quotas.bytes(with: .whole)
                     && ownEntries.map { $0 < quotas.entries } ?? true
             case .owner:
-                return usage.bytes + demand.bytes <= quotas.bytes(with: demand.reserve)
+                // Who deletes blobs has their room for entries at once. For other blobs the disk has to have it too.
+                let gone = entries == nil ? 0 : written.deletedBytes
+                return usage.bytes - min(usage.bytes, gone) + demand.bytes <= quotas.bytes(with: demand.reserve)
                     && entries.map { $0 < quotas.entries } ?? true
             case .other:
                 return leavesHalf(demand.bytes, beside: written.bytes, of: usage.bytes, in: quotas.bytes)
@@ -147,6 +151,7 @@
             if let row = found[0].first, try row.number(2) == Self.day(at: context.now) {
                 written.unread = try row.number(3)
             }
+            written.deletedBytes = try Self.count(found[5].first, 0)
             let entries = demand.entryCount ?? 0
             let bytesOfAuthors = try Self.count(found[2].first, 0)
             if isFounder {
@@ -167,7 +172,7 @@
 
         /// Reads, each in one row: the row of the author; what all but the founder wrote in the tresor; the bytes of all but
         /// the founder, or those of the author, in all tresors of the founder; the number and bytes of these; the bytes of
-        /// the tresor.
+        /// the tresor; those of deleted blobs in all of these.
         private func rows(of demand: Demand, isFounder: Bool) async throws(TresorError) -> [[SQLRow]] {
             let tresor = SQLValue.digest(demand.tresor.digest)
             let (founder, author) = (SQLValue.digest(demand.founder.digest), SQLValue.digest(demand.author.digest))
@@ -196,6 +201,7 @@
                     isFounder ? bytesOfOthers : bytesOfAuthor,
                     UsageCache.search(demand.founder),
                     SQL("SELECT bytes FROM tresors WHERE tresor = $1", [tresor]),
+                    UsageCache.deleted(demand.founder),
                 ])
             }
         }

@@ -27,10 +27,10 @@
 
     /// The room that people have used of their quotas. It is summed seldom: a sum looks at all tresors of a person.
     ///
-    /// A change is judged by a sum, which is as old as half a minute while less than half of the quota is used. So a
-    /// quota is exceeded by what is written between the sum and the commit. Above the half, that is what the requests
-    /// write that are at work at the same time. Below, it is also what other processes write in half a minute, as far
-    /// as that is more than the other half.
+    /// A change is judged by a sum, which is as old as half a minute while less than half of its limit is used: of the
+    /// quota with the reserve for that change. So a limit is exceeded by what is written between the sum and the commit.
+    /// Above the half, that is what the requests write that are at work at the same time. Below, it is also what other
+    /// processes write in half a minute, as far as that is more than the other half.
     final class UsageCache: Sendable {
         private struct Entry {
             var usage: Usage
@@ -50,6 +50,18 @@
             SQL(
                 "SELECT count(*), CAST(COALESCE(sum(bytes), 0) AS bigint) FROM tresors WHERE founder = $1",
                 [.digest(user.digest)])
+        }
+
+        /// The statement that sums deleted blobs which are not erased yet, and lie in the other sum.
+        static func deleted(_ user: UserID) -> SQL {
+            SQL(
+                """
+                SELECT CAST(COALESCE(sum(
+                CASE WHEN length(b.bytes) < 512 THEN 512 ELSE length(b.bytes) END), 0) AS bigint)
+                FROM blob_orphans o JOIN tresors t ON t.tresor = o.tresor
+                JOIN blobs b ON b.tresor = o.tresor AND b.hash = o.hash
+                WHERE o.time < 0 AND t.founder = $1 AND t.deleted IS NULL
+                """, [.digest(user.digest)])
         }
 
         /// Returns what a person has used.

@@ -120,21 +120,23 @@
                 """, [.digest(caller.user.digest)])
             let failures = Logins.failures(of: caller.user, at: context.now)
             let found = try await context.engine.read { (transaction) throws(TresorError) in
-                try transaction.rows(of: [account, UsageCache.search(caller.user)] + failures)
+                let sums = [UsageCache.search(caller.user), UsageCache.deleted(caller.user)]
+                return try transaction.rows(of: [account] + sums + failures)
             }
             guard let row = found[0].first else { throw .noAccess }
             var (failureCount, failed): (UInt64, UInt64) = (0, 0)
-            for row in found[2...].compactMap(\.first) {
+            for row in found[3...].compactMap(\.first) {
                 failureCount += try row.number(0)
                 failed = max(failed, try row.number(1))
             }
             let usage = try Usage(found[1])
+            let deleted = try found[2].first?.number(0) ?? 0
             let quotas = context.settings.quotas
             return AccountAnswer(
                 state: try AccountState(column: row.number(0)), statement: try LoginStatement(column: row.value(1)),
                 hasRecord: try row.number(2) == 1, failures: failureCount, failed: failed, tresors: usage.tresors,
-                bytes: usage.bytes, maximumTresors: quotas.tresors, maximumBytes: quotas.bytes,
-                maximumEntries: quotas.entries)
+                bytes: usage.bytes - min(usage.bytes, deleted), maximumTresors: quotas.tresors,
+                maximumBytes: quotas.bytes, maximumEntries: quotas.entries)
         }
 
         /// Ends all sessions of the caller: the next era of their account begins.

@@ -14,6 +14,8 @@
         private struct State {
             var service: Service
             var seen: [ServiceOperation] = []
+            /// The operation behind which it answers nothing; `nil` for none.
+            var last: ServiceOperation?
             /// Changes the answers of the service.
             var lie: @Sendable (ServiceOperation, ServiceReply) -> ServiceReply = { $1 }
         }
@@ -27,10 +29,12 @@
         }
 
         func answer(_ call: ServiceCall) async -> ServiceReply {
-            let (service, lie) = state.withLock { state in
+            let (service, lie, isOver) = state.withLock { state in
+                let isOver = state.last.map { state.seen.contains($0) } ?? false
                 state.seen.append(call.operation)
-                return (state.service, state.lie)
+                return (state.service, state.lie, isOver)
             }
+            guard !isOver else { return ServiceReply(Refusal(.unavailable, .store(.other))) }
             return lie(call.operation, await service.answer(call))
         }
 
@@ -53,6 +57,11 @@
                             more: answer.more))
                 }
             }
+        }
+
+        /// Answers this once more, and nothing behind it.
+        func stop(behind operation: ServiceOperation) {
+            state.withLock { ($0.last, $0.seen) = (operation, []) }
         }
 
         /// The operations that it was asked for since the last call.

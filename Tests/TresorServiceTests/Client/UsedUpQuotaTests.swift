@@ -68,6 +68,21 @@
             #expect(again.contains("nothing was sent, and the changes stay in your home: "), "\(again)")
         }
 
+        /// Smaller changes go first, and the one that was made just now is not the last that goes.
+        @Test func aChangeIsNamedByItsOwnRevision() async throws {
+            let (stage, _) = try await stage(300_000)
+            for name in ["k260", "c1"] { try await stage.run(0, as: "anna", "put", "-t", "x", "--later", "@\(name)") }
+            let said = try await stage.messages(0, as: "anna", "put", "-t", "x", "@tiny")
+            #expect(said.contains("1 record not sent to x: "), "\(said)")
+            let list = try await stage.run(0, as: "anna", "records", "-t", "x")
+            let lines = list.split(separator: "\n").map { $0.split(separator: " ") }
+            let line = lines.first { $0.last == "tiny" }
+            let revision = try #require(line?.first)
+            #expect(said.contains("1 record in x, revision \(revision)\n"), "\(said)\(list)")
+            let other = lines.first { $0.last == "c1" }?.first
+            #expect(other != nil && other != "-" && other != revision, "\(list)")
+        }
+
         /// A compaction makes no room in a log.
         @Test func aFullLogNamesItsEntries() async throws {
             let (stage, _) = try await stage(300_000)
@@ -90,6 +105,42 @@
             let list = try await stage.run(0, as: "anna", "records", "-t", "x")
             #expect(list.contains("c4") && !list.contains("unsent") && !list.contains("c1"), "\(list)")
             #expect(try await bench.service.check().isClean)
+        }
+
+        /// A compaction without room is not the way to make some.
+        @Test func aCompactionWithoutRoomNamesTheOperator() async throws {
+            let (stage, _) = try await stage(230_000)
+            for name in ["c1", "c2", "c3"] { try await stage.run(0, as: "anna", "put", "-t", "x", "@\(name)") }
+            try await stage.handler.change { $0.quotas.bytes = 100_000 }
+            let refused = try await stage.messages(18, as: "anna", "compact", "-t", "x", "--yes")
+            #expect(refused.contains("; ask its operator for more"), "\(refused)")
+            #expect(!refused.contains("delete records") && !refused.contains(" compact -t x"), "\(refused)")
+        }
+
+        /// The compaction is done, though nothing can be sent behind it.
+        @Test func aCompactionIsDoneBeforeTheStoreIsAway() async throws {
+            let (stage, _) = try await stage(230_000)
+            for name in ["c1", "c2", "c3"] { try await stage.run(0, as: "anna", "put", "-t", "x", "@\(name)") }
+            try await stage.run(18, as: "anna", "put", "-t", "x", "@c4")
+            try await stage.run(0, as: "anna", "put", "-t", "x", "--delete", "c1")
+            stage.handler.stop(behind: .deleteBlobs)
+            let said = try await stage.messages(0, as: "anna", "compact", "-t", "x", "--yes")
+            #expect(said.contains(/kept [0-9]+ versions of x in [0-9]+ volume/), "\(said)")
+            #expect(said.contains("1 record not sent: the store"), "\(said)")
+            #expect(said.contains(/hint: tresor[^\n]* sync -t x\n/), "\(said)")
+        }
+
+        /// Records that a repair could not check are not called whole.
+        @Test func aRepairWithoutItsCheckIsNotOK() async throws {
+            let (stage, _) = try await stage(1_000_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@k260")
+            #expect(
+                try await stage.run(0, as: "anna", "check", "--repair", "-t", "x", "--json").contains(
+                    /"level": ?"ok"/))
+            stage.cut.withLock { $0 = (.blob, .unreachable) }
+            let found = try await stage.run(18, as: "anna", "check", "--repair", "-t", "x", "--json")
+            #expect(found.contains(/"level": ?"bad"/), "\(found)")
+            #expect(found.contains("its records: the store"), "\(found)")
         }
 
         /// Nor does the upload of a writer, who has put parts of it.

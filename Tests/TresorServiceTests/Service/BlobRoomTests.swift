@@ -146,6 +146,36 @@
             try await expectPortions()
         }
 
+        /// No client waits for a slow disk: an owner's entry has the room at once, and another blob once it is erased.
+        @Test func aDeletionOfBlobsIsAnsweredInItsTime() async throws {
+            let house = try await Household(Bench())
+            let (engine, clock) = (MeddlingEngine(house.bench.engine), house.bench.clock)
+            let before = try await Self.used(in: house)
+            try await Self.putParts(130, in: house)
+            var settings = house.bench.settings
+            settings.quotas.bytes = before + 40_000
+            let (start, time) = (ContinuousClock.now, clock.now)
+            settings.steadyClock = { start + .seconds(Int(clock.now - time)) }
+            let service = try Service(engine: engine, settings: settings)
+            let owner = try house.signer(house.owner).at(service)
+            engine.beforeNextWrite { engine.beforeNextWrite { clock.now += 10 } }
+            _ = try await owner.ask(DeleteBlobsRequest(tresor: house.tresor, hashes: [.zero]))
+            #expect(try await house.bench.rows()[9].count == 130 - 64)
+            #expect(try await Self.used(in: house) == before)
+            let other = PutBlobRequest(
+                tresor: house.tresor, hash: try #require(Hash256([UInt8](repeating: 1, count: 32))), part: 0,
+                bytes: [UInt8](repeating: 1, count: Int(before) + 55_000))
+            #expect(try await owner.reply(other).status == 507)
+            #expect(try await owner.reply(try await ReserveTests.commit(10_000, in: house)).status == 200)
+            try await service.sweep()
+            #expect(try await owner.reply(other).status == 200)
+            try await Self.expectExact(house)
+            service.shutDown()
+            var dueCount = 0
+            for await _ in service.dueSweeps { dueCount += 1 }
+            #expect(dueCount == 1)
+        }
+
         /// Who deletes to make room has it with the answer, however many portions that takes.
         @Test func aDeletionOfBlobsEndsBeforeItsAnswer() async throws {
             let house = try await Household(Bench())

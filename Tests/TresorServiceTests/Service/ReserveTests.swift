@@ -16,7 +16,7 @@
         }
 
         /// A commit of one pack.
-        private static func commit(_ byteCount: Int, in house: Household) async throws -> AppendRequest {
+        static func commit(_ byteCount: Int, in house: Household) async throws -> AppendRequest {
             let bytes = try randomBytes(byteCount)
             let pack = try Blob(of: bytes)
             let epoch = try await house.state().epoch
