@@ -83,8 +83,8 @@ struct RecordSync: Sendable {
                 var error = error
                 if error == .store(.full) {
                     do throws(TresorError) {
-                        if let count = try await takeBack(as: sets), count != 1 {
-                            if count > 1 { (most, failures) = (count / 2, failures - 1) }
+                        if let count = try await takeBack(as: sets) {
+                            if count > 0 { (most, failures) = (count, failures - 1) }
                             continue
                         }
                     } catch let other { error = other }
@@ -108,8 +108,8 @@ struct RecordSync: Sendable {
     /// back what the attachments have taken. If that fails, the commit stays as it is, for the next sync.
     ///
     /// - Parameter sets: the pending changes before the commit was made.
-    /// - Returns: the number of sets of the commit; 0 where its place is taken, or another program has taken it back;
-    ///   `nil` for none: something else had no room.
+    /// - Returns: the most sets of the next commit, which are the smallest ones; 0 where the place of this one is taken, or
+    ///   another program has taken it back; `nil` where there is no room for the smallest set, or for something else.
     private func takeBack(as sets: [[Item]]) async throws(TresorError) -> Int? {
         let box = try await outbox.present()
         guard let sent = box.sent else { return nil }
@@ -122,7 +122,7 @@ struct RecordSync: Sendable {
             guard error == .noAccess else { throw error }
         }
         return try await outbox.change { (outbox) throws(TresorError) in
-            outbox.sent == sent ? outbox.refuse(as: sets) : 0
+            outbox.sent == sent ? outbox.refuse(as: sets, again: isAgain) : 0
         }
     }
 
@@ -213,7 +213,7 @@ struct RecordSync: Sendable {
     ///
     /// - Parameters:
     ///   - box: the outbox, as it was read last.
-    ///   - most: the most sets of the commit, as for ``Outbox/next(smallest:)``.
+    ///   - most: the most sets of the commit, as for ``Outbox/next(smallest:again:)``.
     ///   - failing: becomes the record whose content the home has lost or altered.
     /// - Returns: the commit; `nil` where another program was faster: it sent the changes, or saw more of the log.
     private func freeze(
@@ -222,11 +222,11 @@ struct RecordSync: Sendable {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         try await AttachmentSealing(outbox: outbox).seal(
-            box, smallest: most, in: state, with: keys, failing: &failing)
+            box, smallest: most, again: isAgain, in: state, with: keys, failing: &failing)
         let (identity, time) = (session.identity, client.clock())
         return try await outbox.change { (outbox) throws(TresorError) in
             if let sent = outbox.sent { return sent }
-            let items = outbox.next(smallest: most)
+            let items = outbox.next(smallest: most, again: isAgain)
             // A change may replace a commit that this state does not have yet.
             guard !items.isEmpty, try client.archive.pinnedHead(of: tresor) == state.head else { return nil }
             var attachments: [Blob] = []

@@ -91,6 +91,68 @@ import TresorTesting
         #expect(counts.counts == ["append": 4])
     }
 
+    /// A store that has no room at some appends, counted from 1.
+    private func full(_ scene: AttachmentScene, at places: Set<Int>, _ counts: CallCounts) -> FaultyStore {
+        FaultyStore(scene.store) { call in
+            guard call.name == "append" else { return nil }
+            counts.count("append")
+            return places.contains(counts.counts["append"] ?? 0) ? .refusing(.store(.full)) : nil
+        }
+    }
+
+    /// Twelve contents that take most of a pack, and no attachment.
+    private func putMany(_ records: Records, _ count: Int = 12, named first: String = "a") async throws {
+        try await records.change((0..<count).map { .put("\(first)\($0)", AttachmentScene.content(60_000)) })
+    }
+
+    /// An upload that was interrupted does not stand for the smaller changes behind it.
+    @Test(arguments: [true, false]) func aSmallChangeIsTriedBehindAnInterruptedUpload(isAgain: Bool) async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("scan", AttachmentScene.content(600_000))
+        let breaking = scene.device(scene.home, over: scene.refusing("append"))
+        #expect(try await breaking.sync().held == .store(.unreachable))
+        try await scene.records.put("tiny", "one".utf8)
+        let counts = CallCounts()
+        let report = try await scene.device(scene.home, over: full(scene, at: [1, 3], counts)).sync(again: isAgain)
+        #expect(report.held == .store(.full) && report.sentCount == 1 && report.unsent == ["scan"])
+        #expect(counts.counts == ["append": isAgain ? 3 : 2])
+    }
+
+    /// A large set without an attachment is tried first each time, and holds up nothing.
+    @Test func aLargeSetHoldsUpNoSmallerOne() async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("gone", "one".utf8)
+        #expect(try await scene.records.sync().unsent == [])
+        try await putMany(scene.records)
+        try await putMany(scene.records, 6, named: "b")
+        try await scene.records.delete(["gone"])
+        let counts = CallCounts()
+        let device = scene.device(scene.home, over: full(scene, at: [1, 3], counts))
+        let report = try await device.sync(again: false)
+        #expect(report.held == .store(.full) && report.sentCount == 1 && report.unsent.count == 18)
+        #expect(!report.unsent.contains("gone") && counts.counts == ["append": 3])
+        #expect(try await scene.records.sync(again: false).unsent == [])
+    }
+
+    /// Nor one that had no room before, if it is to be sent again.
+    @Test func aLargeSetLetsASmallerOneBeSentAgain() async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("scan", AttachmentScene.content(70_000))
+        let none = scene.device(scene.home, over: scene.refusing("append", .store(.full)))
+        #expect(try await none.sync().held == .store(.full))
+        let mark = try #require(try await scene.records.outbox.present().refusedByteCount)
+        try await putMany(scene.records)
+        let puts = scene.calls("putBlob")
+        #expect(try await none.sync(again: false).held == .store(.full))
+        // The larger set does not say that there is room for this one.
+        #expect(try await scene.records.outbox.present().refusedByteCount == mark)
+        #expect(scene.calls("putBlob") == puts)
+        let device = scene.device(scene.home, over: full(scene, at: [1, 3], CallCounts()))
+        let report = try await device.sync()
+        #expect(report.held == .store(.full) && report.sentCount == 1 && report.unsent.count == 12)
+        #expect(!report.unsent.contains("scan"))
+    }
+
     /// Nor is what was sent before frozen, and it may have been on its way.
     @Test func whatWasSentAndHasNoRoomCanBeGivenUp() async throws {
         let scene = try await AttachmentScene()
