@@ -6,7 +6,7 @@ package import TresorCrypto
 
 /// The changes of records that are not in the log yet (SPEC §8.5). Each change is there, or in the log, or replaced by a
 /// newer one.
-package struct Outbox: Hashable, Sendable {
+package struct Outbox: Hashable, Sendable, CustomStringConvertible {
     /// A commit that was sent, or will be. It stays as it is until its place in the log is taken.
     struct Sent: Hashable, Sendable {
         /// The entry, signed.
@@ -33,6 +33,9 @@ package struct Outbox: Hashable, Sendable {
 
     /// Begins with nothing.
     init() {}
+
+    /// A report is printed without the contents of changes.
+    package var description: String { "\(records.count) unsent" }
 
     /// Whether there is nothing to send. Something may still be held that nobody needs any more.
     var isEmpty: Bool { sent == nil && pending.isEmpty }

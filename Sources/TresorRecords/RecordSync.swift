@@ -47,7 +47,7 @@ struct RecordSync: Sendable {
                 try await forgetAttachments(state)
                 report.isGone = true
                 report.head = state.head.sequence
-                report.unsent = try await outbox.present().records.map(\.text)
+                report.outbox = try await outbox.present()
                 return report
             }
             try await records.checkFounder(of: state)
@@ -61,7 +61,7 @@ struct RecordSync: Sendable {
                 continue
             }
             let box = try await outbox.present()
-            report.unsent = box.records.map(\.text)
+            report.outbox = box
             guard sending, !box.isEmpty else { return report }
             guard isAgain || box.hasRoom else {
                 report.held = .store(.full)
@@ -83,7 +83,7 @@ struct RecordSync: Sendable {
                 var error = error
                 if error == .store(.full) {
                     do throws(TresorError) {
-                        if let count = try await takeBack(as: sets) {
+                        if let count = try await takeBack(as: sets, &report) {
                             if count > 0 { (most, failures) = (count, failures - 1) }
                             continue
                         }
@@ -95,10 +95,9 @@ struct RecordSync: Sendable {
                 }
                 if error == .noAccess, (try? await isOut()) == true { continue }
                 report.held = error
-                let box = try await outbox.present()
-                report.damaged = failing?.text
-                report.isFrozen = failing.map { box.hasSent($0) } ?? false
-                report.unsent = box.records.map(\.text)
+                guard let failing else { return report }
+                report.damaged = failing.text
+                report.isFrozen = try await outbox.present().hasSent(failing)
                 return report
             }
         }
@@ -107,10 +106,12 @@ struct RecordSync: Sendable {
     /// Takes back the sent commit, for which the store has no room: its changes are pending again. First the store gives
     /// back what the attachments have taken. If that fails, the commit stays as it is, for the next sync.
     ///
-    /// - Parameter sets: the pending changes before the commit was made.
+    /// - Parameters:
+    ///   - sets: the pending changes before the commit was made.
+    ///   - report: gets the changes among which the store has no room for the smallest.
     /// - Returns: the most sets of the next commit, which are the smallest ones; 0 where the place of this one is taken, or
     ///   another program has taken it back; `nil` where there is no room for the smallest set, or for something else.
-    private func takeBack(as sets: [[Item]]) async throws(TresorError) -> Int? {
+    private func takeBack(as sets: [[Item]], _ report: inout SyncReport) async throws(TresorError) -> Int? {
         let box = try await outbox.present()
         guard let sent = box.sent else { return nil }
         // Another program of this home may have brought it into the log.
@@ -121,9 +122,12 @@ struct RecordSync: Sendable {
             // A service keeps for some days what somebody else has put too.
             guard error == .noAccess else { throw error }
         }
-        return try await outbox.change { (outbox) throws(TresorError) in
-            outbox.sent == sent ? outbox.refuse(as: sets, again: isAgain) : 0
+        let (count, tried) = try await outbox.change { (outbox) throws(TresorError) -> (Int?, Outbox) in
+            let count = outbox.sent == sent ? outbox.refuse(as: sets, again: isAgain) : 0
+            return (count, outbox)
         }
+        report.outbox = tried
+        return count
     }
 
     /// Whether this person is no member by now.
