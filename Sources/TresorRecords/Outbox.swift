@@ -239,6 +239,12 @@ package struct Outbox: Hashable, Sendable, CustomStringConvertible {
         return ready(again: isAgain).contains { size(of: $0) < byteCount } ? 1 : nil
     }
 
+    /// A commit that was refused is the sent one again, unless something else became of its changes.
+    mutating func resume(_ former: Sent) {
+        guard sent == nil, Set(pending.joined()).isSuperset(of: former.items) else { return }
+        freeze(former)
+    }
+
     /// Throws away all changes. What is held for them is needed no more.
     mutating func dropAll() { (sent, pending, refusedByteCount) = (nil, [], nil) }
 

@@ -103,8 +103,8 @@ struct RecordSync: Sendable {
         }
     }
 
-    /// Takes back the sent commit, for which the store has no room: its changes are pending again. First the store gives
-    /// back what the attachments have taken. If that fails, the commit stays as it is, for the next sync.
+    /// Takes back the sent commit, for which the store has no room: its changes are pending again. Then the store gives back
+    /// what the attachments have taken. If that fails, the commit is the sent one again, for the next sync.
     ///
     /// - Parameters:
     ///   - sets: the pending changes before the commit was made.
@@ -115,19 +115,30 @@ struct RecordSync: Sendable {
         let box = try await outbox.present()
         guard let sent = box.sent else { return nil }
         // Another program of this home may have brought it into the log.
-        guard try await client.logs.state(of: tresor).entryCount <= sent.entry.sequence else { return 0 }
-        do throws(TresorError) {
-            try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
-        } catch {
-            // A service keeps for some days what somebody else has put too.
-            guard error == .noAccess else { throw error }
-        }
-        let (count, tried) = try await outbox.change { (outbox) throws(TresorError) -> (Int?, Outbox) in
-            let count = outbox.sent == sent ? outbox.refuse(as: sets, again: isAgain) : 0
+        guard try await isFree(sent) else { return 0 }
+        // From here on no program that brings it there lets go of the contents, which the store may lose.
+        let (count, tried) = try await outbox.change { (outbox) throws(TresorError) -> (Int?, Outbox?) in
+            guard outbox.sent == sent else { return (0, nil) }
+            let count = outbox.refuse(as: sets, again: isAgain)
             return (count, outbox)
         }
+        guard let tried else { return 0 }
         report.outbox = tried
-        return count
+        do throws(TresorError) {
+            try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
+            return count
+        } catch {
+            // A service keeps for some days what somebody else has put too. It also keeps what an entry names by now.
+            if error == .noAccess, try await isFree(sent) { return count }
+            try await outbox.change { (outbox) throws(TresorError) in outbox.resume(sent) }
+            guard error == .noAccess else { throw error }
+            return 0
+        }
+    }
+
+    /// Whether the log has no entry in the place of a commit.
+    private func isFree(_ sent: Outbox.Sent) async throws(TresorError) -> Bool {
+        try await client.logs.state(of: tresor).entryCount <= sent.entry.sequence
     }
 
     /// Whether this person is no member by now.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 import TresorCrypto
 import TresorStore
@@ -190,5 +191,87 @@ import TresorTesting
         #expect(try await scene.records.sync(again: false).unsent == ["scan"])
         #expect(scene.calls("putBlob") == puts)
         #expect(try await scene.records.sync().unsent == [])
+    }
+
+    /// Another program puts a small change after the sync ended, and before the person says yes.
+    @Test func whatNoSyncTriedIsNotThrownAway() async throws {
+        let scene = try await AttachmentScene()
+        let records = scene.records
+        try await records.put("scan", AttachmentScene.content(70_000))
+        let full = FaultyStore(scene.store) { call in
+            switch call.name {
+            case "append": return .refusing(.store(.full))
+            case "deleteBlobs":
+                let error = await failure { try await records.put("tiny", "one".utf8) }
+                #expect(error == nil)
+                return nil
+            default: return nil
+            }
+        }
+        let report = try await scene.device(scene.home, over: full).sync()
+        #expect(report.held == .store(.full) && report.unsent == ["scan"])
+        #expect("\(report)".contains("1 unsent") && !"\(report)".contains("scan"))
+        #expect(await failure { _ = try await records.dropUnsent(as: report.outbox) } == .busy)
+        #expect(try await records.unsent() == ["scan", "tiny"])
+    }
+
+    /// Another program of the home brings the commit into the log, so that a service deletes nothing for a writer.
+    @Test func A145_whatIsInTheLogByThenIsNotSentAgain() async throws {
+        let scene = try await AttachmentScene()
+        let content = AttachmentScene.content(70_000)
+        try await scene.records.put("scan", content)
+        let before = try await scene.state().entryCount
+        let truth = scene.store
+        let late = LateStore(truth) { (change) async throws(TresorError) in
+            _ = try await truth.append(change)
+            throw .noAccess
+        }
+        let report = try await scene.device(scene.home, over: late).sync()
+        #expect(report.held == nil && report.sentCount == 1 && report.unsent == [])
+        #expect(try await scene.state().entryCount == before + 1)
+        #expect(scene.isClean())
+        #expect(try await scene.records.get("scan").content == content)
+    }
+
+    /// Where the store deletes what the other program has just named, the home still has the content.
+    @Test func A145_aContentThatTheStoreDeletesIsStillInTheHome() async throws {
+        let scene = try await AttachmentScene()
+        let content = AttachmentScene.content(70_000)
+        try await scene.records.put("scan", content)
+        let (truth, other) = (scene.store, scene.device(scene.home))
+        let late = LateStore(truth) { (change) async throws(TresorError) in
+            _ = try await truth.append(change)
+            _ = try await other.pull()
+        }
+        let report = try await scene.device(scene.home, over: late).sync()
+        #expect(report.held == .store(.full) && report.unsent == ["scan"])
+        #expect(try await scene.records.sync().unsent == [])
+        #expect(try await scene.records.get("scan").content == content)
+    }
+}
+
+/// A store that has no room for the first append. Something happens to that before blobs are deleted.
+private final class LateStore: FrontStore {
+    let truth: any Store
+    private let first = Mutex<LogChange?>(nil)
+    private let meanwhile: @Sendable (LogChange) async throws(TresorError) -> Void
+
+    init(_ truth: any Store, _ meanwhile: @escaping @Sendable (LogChange) async throws(TresorError) -> Void) {
+        (self.truth, self.meanwhile) = (truth, meanwhile)
+    }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        let isFirst = first.withLock { first in
+            guard first == nil else { return false }
+            first = change
+            return true
+        }
+        guard !isFirst else { throw .store(.full) }
+        return try await truth.append(change)
+    }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+        if let change = first.withLock({ $0 }) { try await meanwhile(change) }
+        try await truth.deleteBlobs(hashes, in: tresor)
     }
 }
