@@ -128,10 +128,12 @@ struct RecordSync: Sendable {
             try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
             return count
         } catch {
-            // A service keeps for some days what somebody else has put too. It also keeps what an entry names by now.
-            if error == .noAccess, try await isFree(sent) { return count }
+            // A service keeps what an entry names by now, and for some days what somebody else has put too.
+            let mayBeKept = error == .noAccess || error == .altered
+            let isTaken = mayBeKept ? try await !isFree(sent) : false
+            if !isTaken, error == .noAccess { return count }
             try await outbox.change { (outbox) throws(TresorError) in outbox.resume(sent) }
-            guard error == .noAccess else { throw error }
+            guard isTaken else { throw error }
             return 0
         }
     }

@@ -215,8 +215,9 @@ import TresorTesting
         #expect(try await records.unsent() == ["scan", "tiny"])
     }
 
-    /// Another program of the home brings the commit into the log, so that a service deletes nothing for a writer.
-    @Test func A145_whatIsInTheLogByThenIsNotSentAgain() async throws {
+    /// Another program of the home brings the commit into the log, so that a service deletes nothing, whoever asks.
+    @Test(arguments: [TresorError.noAccess, .altered])
+    func A145_whatIsInTheLogByThenIsNotSentAgain(_ refusal: TresorError) async throws {
         let scene = try await AttachmentScene()
         let content = AttachmentScene.content(70_000)
         try await scene.records.put("scan", content)
@@ -224,7 +225,7 @@ import TresorTesting
         let truth = scene.store
         let late = LateStore(truth) { (change) async throws(TresorError) in
             _ = try await truth.append(change)
-            throw .noAccess
+            throw refusal
         }
         let report = try await scene.device(scene.home, over: late).sync()
         #expect(report.held == nil && report.sentCount == 1 && report.unsent == [])
