@@ -130,7 +130,7 @@ struct RecordSync: Sendable {
         } catch {
             // A service keeps what an entry names by now, and for some days what somebody else has put too.
             let mayBeKept = error == .noAccess || error == .altered
-            let isTaken = mayBeKept ? try await !isFree(sent) : false
+            let isTaken = try await mayBeKept ? !isFree(sent) : false
             if !isTaken, error == .noAccess { return count }
             try await outbox.change { (outbox) throws(TresorError) in outbox.resume(sent) }
             guard isTaken else { throw error }
