@@ -14,20 +14,21 @@ struct AttachmentSealing: Sendable {
     ///
     /// - Parameters:
     ///   - last: the outbox, as it was read last.
-    ///   - most: the most sets of the commit, as for ``Outbox/next(smallest:)``.
+    ///   - most: the most sets of the commit, as for ``Outbox/next(smallest:again:)``; so is `isAgain`.
     ///   - keys: those of the state's current epoch.
     ///   - failing: becomes the record whose content the home has lost or altered.
     /// - Throws: the errors of the home; ``TresorError/usage(_:)`` once the session is locked; ``TresorError/cancelled``.
     ///   What was sealed by then stays.
     func seal(
-        _ last: Outbox, smallest most: Int? = nil, in state: LogState, with keys: EpochKeys, failing: inout Name?
+        _ last: Outbox, smallest most: Int? = nil, again isAgain: Bool = false, in state: LogState,
+        with keys: EpochKeys, failing: inout Name?
     ) async throws(TresorError) {
         // Most commits have none.
         guard !last.held.isEmpty else { return }
         try await giveUpUnfit(for: state)
         let box = try await outbox.present()
         guard box.sent == nil else { return }
-        for item in box.next(smallest: most) {
+        for item in box.next(smallest: most, again: isAgain) {
             guard case .attachment(let place, let type) = item.content, let content = box.content(place),
                 box.attachment(of: place, in: state, by: session.identity) == nil
             else { continue }

@@ -46,7 +46,7 @@ struct Compaction: Sendable {
         }
     }
 
-    /// - Parameter put: becomes the volumes that the store has and that no entry names, nor may name unseen.
+    /// - Parameter put: becomes the volumes that the store has and that no entry is known to name.
     private func run(_ planned: CompactionPlan?, _ put: inout PutVolumes?) async throws(TresorError) -> CompactReport {
         try checkOwner(try await client.logs.state(of: tresor))
         var plan = try await records.unsent().isEmpty ? planned : nil
@@ -254,7 +254,7 @@ struct Compaction: Sendable {
                 try await writer.send(entry, change, wraps: [])
             }
         } catch {
-            // The log does not get it: the volumes take no room.
+            // The volumes take no room, unless the log has it: what refused may be the reading behind it.
             if error == .store(.full) { put = volumes }
             throw error
         }
@@ -296,12 +296,12 @@ struct Compaction: Sendable {
         if let put { await giveUp(put.blobs) }
     }
 
-    /// Takes volumes that no entry names out of the store, also in a task that was cancelled: a store in a file keeps them
-    /// for ever.
+    /// Takes volumes out of the store that no entry of the newest log names, also in a task that was cancelled: a store in a
+    /// file keeps them for ever.
     private func giveUp(_ volumes: [Blob]) async {
-        let (store, tresor) = (client.store, tresor)
+        let outbox = records.outbox
         try? await Cancellation.ignored { () async throws(TresorError) in
-            try await store.deleteFew(volumes, in: tresor)
+            try await outbox.giveBackRoom(of: volumes, namedFrom: 0)
         }
     }
 }

@@ -91,7 +91,7 @@ package struct HomeRecords: Sendable {
     package func report() async throws(TresorError) -> SyncReport {
         var report = SyncReport(tresor: records.tresor)
         report.note(try await records.view())
-        report.unsent = try await records.outbox.present().records.map(\.text)
+        report.outbox = try await records.outbox.present()
         return report
     }
 

@@ -6,7 +6,7 @@ package import TresorCrypto
 
 /// The changes of records that are not in the log yet (SPEC §8.5). Each change is there, or in the log, or replaced by a
 /// newer one.
-package struct Outbox: Hashable, Sendable {
+package struct Outbox: Hashable, Sendable, CustomStringConvertible {
     /// A commit that was sent, or will be. It stays as it is until its place in the log is taken.
     struct Sent: Hashable, Sendable {
         /// The entry, signed.
@@ -33,6 +33,9 @@ package struct Outbox: Hashable, Sendable {
 
     /// Begins with nothing.
     init() {}
+
+    /// A report is printed without the contents of changes.
+    package var description: String { "\(records.count) unsent" }
 
     /// Whether there is nothing to send. Something may still be held that nobody needs any more.
     var isEmpty: Bool { sent == nil && pending.isEmpty }
@@ -148,12 +151,14 @@ package struct Outbox: Hashable, Sendable {
     /// Takes the first sets that fit into one pack, and whose attachments one commit can name. Those for which the store had
     /// no room come last, one by one, the smallest first.
     ///
-    /// - Parameter most: the most sets, the smallest of all; `nil` for the first ones, however many.
+    /// - Parameters:
+    ///   - most: the most sets, the smallest of all; `nil` for the first ones, however many.
+    ///   - isAgain: whether a single set may be one for which the store had no room, also before larger ones.
     /// - Returns: the items of the pack, by rising name.
-    func next(smallest most: Int? = nil) -> [Item] {
+    func next(smallest most: Int? = nil, again isAgain: Bool = false) -> [Item] {
         var items: [Item] = []
         var (byteCount, contentCount) = (3, 0)
-        let ready = pending.filter { !isRefused($0) }
+        let ready = ready(again: isAgain && most == 1)
         let most = ready.isEmpty ? 1 : most
         let sets = ready.isEmpty ? pending : ready
         for set in most.map({ sets.sorted { size(of: $0) < size(of: $1) }.prefix($0) }) ?? sets[...] {
@@ -167,6 +172,9 @@ package struct Outbox: Hashable, Sendable {
         }
         return items.sorted { $0.record < $1.record }
     }
+
+    /// The sets that may be sent, and those for which the store had no room only if that is wanted.
+    private func ready(again isAgain: Bool) -> [[Item]] { isAgain ? pending : pending.filter { !isRefused($0) } }
 
     /// The bytes of a set, with the contents that lie beside the outbox.
     private func size(of set: [Item]) -> UInt64 {
@@ -214,14 +222,27 @@ package struct Outbox: Hashable, Sendable {
 
     /// The store has no room for the sent commit, and does not have it: its changes are pending again.
     ///
-    /// - Parameter sets: the sets of which it was made, as for ``giveBack(as:)``.
-    /// - Returns: the number of sets that are pending again. After a single one, those with an attachment that are as large
-    ///   are sent again only when that is wanted.
-    mutating func refuse(as sets: [[Item]]) -> Int {
+    /// After a single set, those with an attachment that are as large are sent again only when that is wanted.
+    ///
+    /// - Parameters:
+    ///   - sets: the sets of which it was made, as for ``giveBack(as:)``.
+    ///   - isAgain: whether sets for which there was no room before are sent again.
+    /// - Returns: the most sets of the next commit, which are the smallest ones; 0 where newer changes took the place of all,
+    ///   and `nil` where the store has no room for the smallest set.
+    mutating func refuse(as sets: [[Item]], again isAgain: Bool) -> Int? {
+        let items = sent?.items
         let count = giveBack(as: sets)
-        if count == 1, let set = pending.first { refusedByteCount = size(of: set) }
-        drop([])
-        return count
+        defer { drop([]) }
+        guard count == 1, let set = pending.first, set == items else { return count < 2 ? count : count / 2 }
+        let byteCount = size(of: set)
+        refusedByteCount = min(refusedByteCount ?? .max, byteCount)
+        return ready(again: isAgain).contains { size(of: $0) < byteCount } ? 1 : nil
+    }
+
+    /// A commit that was refused is the sent one again, unless something else became of its changes.
+    mutating func resume(_ former: Sent) {
+        guard sent == nil, Set(pending.joined()).isSuperset(of: former.items) else { return }
+        freeze(former)
     }
 
     /// Throws away all changes. What is held for them is needed no more.

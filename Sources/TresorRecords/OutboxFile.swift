@@ -185,8 +185,8 @@ extension OutboxFile {
         guard !blobs.isEmpty else { return }
         // The newest log decides: a copy of this home may have sent them. It stays unseen by what is shown here.
         let state = try await client.logs.state(of: tresor, remembering: .no)
-        let commits = try await CommitReader(client: client).commits(of: state, from: first)
-        let named = Set(commits.compactMap { try? $0.body }.flatMap(\.blobs))
+        let entries = try await CommitReader(client: client).records(of: state, from: first).all
+        let named = Set(entries.compactMap { try? $0.body }.flatMap(\.blobs))
         try await client.store.deleteFew(blobs.filter { !named.contains($0) }, in: tresor)
     }
 

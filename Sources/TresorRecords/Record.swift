@@ -178,7 +178,9 @@ public struct SyncReport: Hashable, Sendable {
     /// The last of them that holds each record.
     package internal(set) var revisions: [Name: UInt64] = [:]
     /// The names of records with changes that are not sent.
-    public internal(set) var unsent: [String] = []
+    public var unsent: [String] { outbox.records.map(\.text) }
+    /// The changes that are not sent, as the sync tried them.
+    package internal(set) var outbox = Outbox()
     /// Why they could not be sent; `nil` where nothing stood against it. They stay in the home.
     public internal(set) var held: TresorError?
     /// The record of whose unsent content the home has lost or altered a piece, so that nothing could be sent.

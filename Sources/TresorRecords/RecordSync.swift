@@ -47,7 +47,7 @@ struct RecordSync: Sendable {
                 try await forgetAttachments(state)
                 report.isGone = true
                 report.head = state.head.sequence
-                report.unsent = try await outbox.present().records.map(\.text)
+                report.outbox = try await outbox.present()
                 return report
             }
             try await records.checkFounder(of: state)
@@ -61,7 +61,7 @@ struct RecordSync: Sendable {
                 continue
             }
             let box = try await outbox.present()
-            report.unsent = box.records.map(\.text)
+            report.outbox = box
             guard sending, !box.isEmpty else { return report }
             guard isAgain || box.hasRoom else {
                 report.held = .store(.full)
@@ -83,8 +83,8 @@ struct RecordSync: Sendable {
                 var error = error
                 if error == .store(.full) {
                     do throws(TresorError) {
-                        if let count = try await takeBack(as: sets), count != 1 {
-                            if count > 1 { (most, failures) = (count / 2, failures - 1) }
+                        if let count = try await takeBack(as: sets, &report) {
+                            if count > 0 { (most, failures) = (count, failures - 1) }
                             continue
                         }
                     } catch let other { error = other }
@@ -95,35 +95,52 @@ struct RecordSync: Sendable {
                 }
                 if error == .noAccess, (try? await isOut()) == true { continue }
                 report.held = error
-                let box = try await outbox.present()
-                report.damaged = failing?.text
-                report.isFrozen = failing.map { box.hasSent($0) } ?? false
-                report.unsent = box.records.map(\.text)
+                guard let failing else { return report }
+                report.damaged = failing.text
+                report.isFrozen = try await outbox.present().hasSent(failing)
                 return report
             }
         }
     }
 
-    /// Takes back the sent commit, for which the store has no room: its changes are pending again. First the store gives
-    /// back what the attachments have taken. If that fails, the commit stays as it is, for the next sync.
+    /// Takes back the sent commit, for which the store has no room: its changes are pending again. Then the store gives back
+    /// what the attachments have taken. If that fails, the commit is the sent one again, for the next sync.
     ///
-    /// - Parameter sets: the pending changes before the commit was made.
-    /// - Returns: the number of sets of the commit; 0 where its place is taken, or another program has taken it back;
-    ///   `nil` for none: something else had no room.
-    private func takeBack(as sets: [[Item]]) async throws(TresorError) -> Int? {
+    /// - Parameters:
+    ///   - sets: the pending changes before the commit was made.
+    ///   - report: gets the changes among which the store has no room for the smallest.
+    /// - Returns: the most sets of the next commit, which are the smallest ones; 0 where the place of this one is taken, or
+    ///   another program has taken it back; `nil` where there is no room for the smallest set, or for something else.
+    private func takeBack(as sets: [[Item]], _ report: inout SyncReport) async throws(TresorError) -> Int? {
         let box = try await outbox.present()
         guard let sent = box.sent else { return nil }
         // Another program of this home may have brought it into the log.
-        guard try await client.logs.state(of: tresor).entryCount <= sent.entry.sequence else { return 0 }
+        guard try await isFree(sent) else { return 0 }
+        // From here on no program that brings it there lets go of the contents, which the store may lose.
+        let (count, tried) = try await outbox.change { (outbox) throws(TresorError) -> (Int?, Outbox?) in
+            guard outbox.sent == sent else { return (0, nil) }
+            let count = outbox.refuse(as: sets, again: isAgain)
+            return (count, outbox)
+        }
+        guard let tried else { return 0 }
+        report.outbox = tried
         do throws(TresorError) {
             try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
+            return count
         } catch {
-            // A service keeps for some days what somebody else has put too.
-            guard error == .noAccess else { throw error }
+            // A service keeps what an entry names by now, and for some days what somebody else has put too.
+            let mayBeKept = error == .noAccess || error == .altered
+            let isTaken = try await mayBeKept ? !isFree(sent) : false
+            if !isTaken, error == .noAccess { return count }
+            try await outbox.change { (outbox) throws(TresorError) in outbox.resume(sent) }
+            guard isTaken else { throw error }
+            return 0
         }
-        return try await outbox.change { (outbox) throws(TresorError) in
-            outbox.sent == sent ? outbox.refuse(as: sets) : 0
-        }
+    }
+
+    /// Whether the log has no entry in the place of a commit.
+    private func isFree(_ sent: Outbox.Sent) async throws(TresorError) -> Bool {
+        try await client.logs.state(of: tresor).entryCount <= sent.entry.sequence
     }
 
     /// Whether this person is no member by now.
@@ -214,7 +231,7 @@ struct RecordSync: Sendable {
     ///
     /// - Parameters:
     ///   - box: the outbox, as it was read last.
-    ///   - most: the most sets of the commit, as for ``Outbox/next(smallest:)``.
+    ///   - most: the most sets of the commit, as for ``Outbox/next(smallest:again:)``.
     ///   - failing: becomes the record whose content the home has lost or altered.
     /// - Returns: the commit; `nil` where another program was faster: it sent the changes, or saw more of the log.
     private func freeze(
@@ -223,11 +240,11 @@ struct RecordSync: Sendable {
         let state = try await session.files.writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         try await AttachmentSealing(outbox: outbox).seal(
-            box, smallest: most, in: state, with: keys, failing: &failing)
+            box, smallest: most, again: isAgain, in: state, with: keys, failing: &failing)
         let (identity, time) = (session.identity, client.clock())
         return try await outbox.change { (outbox) throws(TresorError) in
             if let sent = outbox.sent { return sent }
-            let items = outbox.next(smallest: most)
+            let items = outbox.next(smallest: most, again: isAgain)
             // A change may replace a commit that this state does not have yet.
             guard !items.isEmpty, try client.archive.pinnedHead(of: tresor) == state.head else { return nil }
             var attachments: [Blob] = []

@@ -163,12 +163,6 @@ extension Records {
         try await dropUnsent(as: nil)
     }
 
-    /// The changes that are not sent, and the names of their records, to be shown to a person.
-    @concurrent package func unsentChanges() async throws(TresorError) -> (names: [String], changes: Outbox) {
-        let box = try await outbox.present()
-        return (box.records.map(\.text), box)
-    }
-
     /// Does what ``dropUnsent()`` does, if the changes are still those of an outbox that a person was shown.
     @concurrent package func dropUnsent(as shown: Outbox?) async throws(TresorError) -> [String] {
         let (names, lost) = try await outbox.change { (outbox) throws(TresorError) in

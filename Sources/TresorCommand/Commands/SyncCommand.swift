@@ -249,11 +249,11 @@ struct SyncCommand: SurfaceCommand {
             }
         }
         await HomeRecords(of: records).keepWraps()
-        if drop, isLost(report) {
+        if drop, let loss = loss(report, session) {
             do {
-                let (names, shown) = try await records.unsentChanges()
-                try workplace.confirm("throw away \(Self.count(names)) of \(title)?", yes: consent.yes)
-                _ = try await records.dropUnsent(as: shown)
+                try workplace.confirm(
+                    "\(loss): throw away \(Self.count(report.unsent)) of \(title)?", yes: consent.yes)
+                _ = try await records.dropUnsent(as: report.outbox)
                 report = try await records.sync(again: !watch)
             } catch let error as TresorError where watch {
                 throw error
@@ -314,14 +314,21 @@ struct SyncCommand: SurfaceCommand {
         for hint in hints { workplace.output.hint(hint) }
     }
 
-    /// Whether what is unsent cannot be sent: the person has left, or has named the tresor and may not write into it, or a
-    /// limit is reached. A full disk has room again. A command that goes on drops only what the person has left: which lack
-    /// was the last one is known of the whole process.
-    private func isLost(_ report: SyncReport) -> Bool {
-        guard !report.unsent.isEmpty else { return false }
-        guard !watch, !tresors.isEmpty else { return report.isGone }
-        let isOverQuota = report.held == .store(.full) && Surroundings.current.obstacle.isQuota == true
-        return report.isGone || isOverQuota || report.held == .noAccess
+    /// Why what is unsent cannot be sent: the person has left, or has named the tresor and is a reader of it, or a limit is
+    /// reached; `nil` for what may be sent later. New keys are confirmed, a clock is set, and a full disk has room again. A
+    /// command that goes on drops only what the person has left: which lack was the last one is known of the whole process.
+    private func loss(_ report: SyncReport, _ session: Session) -> String? {
+        guard !report.unsent.isEmpty else { return nil }
+        if report.isGone { return "you are not a member any more" }
+        guard !watch, !tresors.isEmpty else { return nil }
+        switch report.held {
+        case .noAccess:
+            let state = try? session.client.archive.verifiedState(of: report.tresor)
+            return state?.members[session.user]?.role == .reader ? "you can only read it" : nil
+        case .store(.full):
+            return Surroundings.current.obstacle.isQuota == true ? "the quota has no room for more" : nil
+        default: return nil
+        }
     }
 
     private static func count(_ unsent: [String]) -> String {

@@ -83,6 +83,22 @@
             #expect(other != nil && other != "-" && other != revision, "\(list)")
         }
 
+        /// Sets too large for one pack, which are tried one by one: what is behind them is sent, and not thrown away.
+        @Test func whatHasRoomBehindLargeSetsIsNotThrownAway() async throws {
+            let (stage, bench) = try await stage(300_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@tiny")
+            let names = (0..<18).map { "m\($0)" }
+            for name in names { try stage.write(String(repeating: "m", count: 60_000), to: name) }
+            for set in [names.prefix(12), names.suffix(6)] {
+                try await stage.run(0, as: "anna", ["put", "-t", "x", "--later"] + set.map { "@\($0)" })
+            }
+            try await stage.run(0, as: "anna", "put", "-t", "x", "--later", "--delete", "tiny")
+            try await stage.run(0, as: "anna", "sync", "-t", "x", "--drop", "--yes")
+            let list = try await stage.run(0, as: "anna", "records", "-t", "x")
+            #expect(!list.contains("tiny") && !list.contains("unsent"), "\(list)")
+            #expect(try await bench.service.check().isClean)
+        }
+
         /// A compaction makes no room in a log.
         @Test func aFullLogNamesItsEntries() async throws {
             let (stage, _) = try await stage(300_000)

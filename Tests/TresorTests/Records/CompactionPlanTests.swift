@@ -166,6 +166,22 @@ import TresorTesting
         #expect(full.calls.filter(\.isWrite).map(\.name) == ["putBlob", "append", "deleteBlobs"])
     }
 
+    /// The store takes the checkpoint, and has no room for the reading behind it.
+    @Test func volumesThatACheckpointNamesStay() async throws {
+        let scene = try await Scene()
+        try await scene.fill()
+        let before = try await scene.state().entryCount
+        let counts = CallCounts()
+        let full = FaultyStore(scene.store) { call in
+            counts.count(call.name == "entries" && counts.counts["append"] != nil ? "late" : call.name)
+            return call.name == "entries" && counts.counts["late"] == 1 ? .refusing(.store(.full)) : nil
+        }
+        let device = scene.device(scene.home, over: full)
+        #expect(await failure { _ = try await device.records(in: scene.tresor).compact() } == .store(.full))
+        #expect(full.calls.filter(\.isWrite).map(\.name) == ["putBlob", "append"])
+        #expect(try await scene.stored().contains(before))
+    }
+
     /// The other owner's checkpoint stands for what the plan would have sealed.
     @Test func anotherOwnersCheckpointEndsAPlan() async throws {
         let scene = try await Scene()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 import TresorCrypto
 import TresorStore
@@ -91,6 +92,68 @@ import TresorTesting
         #expect(counts.counts == ["append": 4])
     }
 
+    /// A store that has no room at some appends, counted from 1.
+    private func full(_ scene: AttachmentScene, at places: Set<Int>, _ counts: CallCounts) -> FaultyStore {
+        FaultyStore(scene.store) { call in
+            guard call.name == "append" else { return nil }
+            counts.count("append")
+            return places.contains(counts.counts["append"] ?? 0) ? .refusing(.store(.full)) : nil
+        }
+    }
+
+    /// Twelve contents that take most of a pack, and no attachment.
+    private func putMany(_ records: Records, _ count: Int = 12, named first: String = "a") async throws {
+        try await records.change((0..<count).map { .put("\(first)\($0)", AttachmentScene.content(60_000)) })
+    }
+
+    /// An upload that was interrupted does not stand for the smaller changes behind it.
+    @Test(arguments: [true, false]) func aSmallChangeIsTriedBehindAnInterruptedUpload(isAgain: Bool) async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("scan", AttachmentScene.content(600_000))
+        let breaking = scene.device(scene.home, over: scene.refusing("append"))
+        #expect(try await breaking.sync().held == .store(.unreachable))
+        try await scene.records.put("tiny", "one".utf8)
+        let counts = CallCounts()
+        let report = try await scene.device(scene.home, over: full(scene, at: [1, 3], counts)).sync(again: isAgain)
+        #expect(report.held == .store(.full) && report.sentCount == 1 && report.unsent == ["scan"])
+        #expect(counts.counts == ["append": isAgain ? 3 : 2])
+    }
+
+    /// A large set without an attachment is tried first each time, and holds up nothing.
+    @Test func aLargeSetHoldsUpNoSmallerOne() async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("gone", "one".utf8)
+        #expect(try await scene.records.sync().unsent == [])
+        try await putMany(scene.records)
+        try await putMany(scene.records, 6, named: "b")
+        try await scene.records.delete(["gone"])
+        let counts = CallCounts()
+        let device = scene.device(scene.home, over: full(scene, at: [1, 3], counts))
+        let report = try await device.sync(again: false)
+        #expect(report.held == .store(.full) && report.sentCount == 1 && report.unsent.count == 18)
+        #expect(!report.unsent.contains("gone") && counts.counts == ["append": 3])
+        #expect(try await scene.records.sync(again: false).unsent == [])
+    }
+
+    /// Nor one that had no room before, if it is to be sent again.
+    @Test func aLargeSetLetsASmallerOneBeSentAgain() async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("scan", AttachmentScene.content(70_000))
+        let none = scene.device(scene.home, over: scene.refusing("append", .store(.full)))
+        #expect(try await none.sync().held == .store(.full))
+        let mark = try #require(try await scene.records.outbox.present().refusedByteCount)
+        try await putMany(scene.records)
+        let puts = scene.calls("putBlob")
+        #expect(try await none.sync(again: false).held == .store(.full))
+        // The larger set does not say that there is room for this one.
+        #expect(try await scene.records.outbox.present().refusedByteCount == mark)
+        #expect(scene.calls("putBlob") == puts)
+        let device = scene.device(scene.home, over: full(scene, at: [1, 3], CallCounts()))
+        let report = try await device.sync()
+        #expect(report.held == .store(.full) && report.sentCount == 1 && report.unsent.count == 12)
+        #expect(!report.unsent.contains("scan"))
+    }
+
     /// Nor is what was sent before frozen, and it may have been on its way.
     @Test func whatWasSentAndHasNoRoomCanBeGivenUp() async throws {
         let scene = try await AttachmentScene()
@@ -98,12 +161,11 @@ import TresorTesting
         #expect(try await scene.device(scene.home, over: scene.refusing("append", .busy)).sync().held == .busy)
         let again = scene.device(scene.home, over: scene.refusing("append", .store(.full)))
         #expect(await failure { _ = try await again.dropUnsent() } == .busy)
-        #expect(try await again.sync().held == .store(.full))
+        let report = try await again.sync()
+        #expect(report.held == .store(.full) && report.unsent == ["plan"])
         // Somebody adds one while the person is asked.
-        let shown = try await again.unsentChanges()
-        #expect(shown.names == ["plan"])
         try await scene.records.put("note", "four".utf8)
-        #expect(await failure { _ = try await again.dropUnsent(as: shown.changes) } == .busy)
+        #expect(await failure { _ = try await again.dropUnsent(as: report.outbox) } == .busy)
         #expect(try await again.unsent() == ["note", "plan"])
         #expect(try await again.dropUnsent() == ["note", "plan"])
         #expect(try await scene.records.sync().held == nil)
@@ -129,5 +191,88 @@ import TresorTesting
         #expect(try await scene.records.sync(again: false).unsent == ["scan"])
         #expect(scene.calls("putBlob") == puts)
         #expect(try await scene.records.sync().unsent == [])
+    }
+
+    /// Another program puts a small change after the sync ended, and before the person says yes.
+    @Test func whatNoSyncTriedIsNotThrownAway() async throws {
+        let scene = try await AttachmentScene()
+        let records = scene.records
+        try await records.put("scan", AttachmentScene.content(70_000))
+        let full = FaultyStore(scene.store) { call in
+            switch call.name {
+            case "append": return .refusing(.store(.full))
+            case "deleteBlobs":
+                let error = await failure { try await records.put("tiny", "one".utf8) }
+                #expect(error == nil)
+                return nil
+            default: return nil
+            }
+        }
+        let report = try await scene.device(scene.home, over: full).sync()
+        #expect(report.held == .store(.full) && report.unsent == ["scan"])
+        #expect("\(report)".contains("1 unsent") && !"\(report)".contains("scan"))
+        #expect(await failure { _ = try await records.dropUnsent(as: report.outbox) } == .busy)
+        #expect(try await records.unsent() == ["scan", "tiny"])
+    }
+
+    /// Another program of the home brings the commit into the log, so that a service deletes nothing, whoever asks.
+    @Test(arguments: [TresorError.noAccess, .altered])
+    func A145_whatIsInTheLogByThenIsNotSentAgain(_ refusal: TresorError) async throws {
+        let scene = try await AttachmentScene()
+        let content = AttachmentScene.content(70_000)
+        try await scene.records.put("scan", content)
+        let before = try await scene.state().entryCount
+        let truth = scene.store
+        let late = LateStore(truth) { (change) async throws(TresorError) in
+            _ = try await truth.append(change)
+            throw refusal
+        }
+        let report = try await scene.device(scene.home, over: late).sync()
+        #expect(report.held == nil && report.sentCount == 1 && report.unsent == [])
+        #expect(try await scene.state().entryCount == before + 1)
+        #expect(scene.isClean())
+        #expect(try await scene.records.get("scan").content == content)
+    }
+
+    /// Where the store deletes what the other program has just named, the home still has the content.
+    @Test func A145_aContentThatTheStoreDeletesIsStillInTheHome() async throws {
+        let scene = try await AttachmentScene()
+        let content = AttachmentScene.content(70_000)
+        try await scene.records.put("scan", content)
+        let (truth, other) = (scene.store, scene.device(scene.home))
+        let late = LateStore(truth) { (change) async throws(TresorError) in
+            _ = try await truth.append(change)
+            _ = try await other.pull()
+        }
+        let report = try await scene.device(scene.home, over: late).sync()
+        #expect(report.held == .store(.full) && report.unsent == ["scan"])
+        #expect(try await scene.records.sync().unsent == [])
+        #expect(try await scene.records.get("scan").content == content)
+    }
+}
+
+/// A store that has no room for the first append. Something happens to that before blobs are deleted.
+private final class LateStore: FrontStore {
+    let truth: any Store
+    private let first = Mutex<LogChange?>(nil)
+    private let meanwhile: @Sendable (LogChange) async throws(TresorError) -> Void
+
+    init(_ truth: any Store, _ meanwhile: @escaping @Sendable (LogChange) async throws(TresorError) -> Void) {
+        (self.truth, self.meanwhile) = (truth, meanwhile)
+    }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        let isFirst = first.withLock { first in
+            guard first == nil else { return false }
+            first = change
+            return true
+        }
+        guard !isFirst else { throw .store(.full) }
+        return try await truth.append(change)
+    }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+        if let change = first.withLock({ $0 }) { try await meanwhile(change) }
+        try await truth.deleteBlobs(hashes, in: tresor)
     }
 }
