@@ -76,7 +76,7 @@ extension DirectoryStore: CardStore {
         try locked {
             let name = hex(user.digest)
             let present: Card? = try value(name, in: cards)
-            for other in try cards.names() where other != name {
+            for other in try cardNames() where other != name {
                 let card: Card? = try value(other, in: cards)
                 guard card?.handle != Data(handle) else { return .conflict }
             }
@@ -98,7 +98,7 @@ extension DirectoryStore: CardStore {
     /// Returns the card chains under a handle.
     public func cards(handle: [UInt8]) throws(TresorError) -> [[UInt8]] {
         try locked {
-            try cards.names().compactMap { name in
+            try cardNames().compactMap { name in
                 let card: Card? = try value(name, in: cards)
                 return card?.handle == Data(handle) ? card.map { Array($0.chain) } : nil
             }
@@ -109,10 +109,13 @@ extension DirectoryStore: CardStore {
     public func users(prefix: [UInt8], limit: Int) throws(TresorError) -> [UserID] {
         try locked {
             let start = hex(prefix)
-            return try cards.names().filter { $0.hasPrefix(start) }.prefix(max(0, limit))
+            return try cardNames().filter { $0.hasPrefix(start) }.prefix(max(0, limit))
                 .compactMap { name in hash(name).map { UserID($0) } }
         }
     }
+
+    /// The names of the cards. A folder that a cloud keeps may hold copies of them under other names.
+    private func cardNames() throws -> [String] { try cards.names().filter { hash($0) != nil } }
 }
 
 extension DirectoryStore: LogStore {
@@ -173,9 +176,9 @@ extension DirectoryStore: LogStore {
     public func tresors(of user: UserID) throws(TresorError) -> [TresorID] {
         try locked {
             try logs.names().compactMap { name in
+                guard let id = hash(name) else { return nil }
                 let log: Log? = try value(name, in: logs)
-                guard log?.wraps[hex(user.digest)]?.isEmpty == false else { return nil }
-                return hash(name).map { TresorID($0) }
+                return log?.wraps[hex(user.digest)]?.isEmpty == false ? TresorID(id) : nil
             }
         }
     }

@@ -35,7 +35,7 @@ extension DirectoryHome {
     package func exposures() throws(TresorError) -> [Exposure] {
         let secrets = HomeObject.secrets.map(path(of:))
         var found: [Exposure] = []
-        for directory in [data, state, data + "/logs", data + "/evidence", data + "/records"] {
+        for directory in paths {
             guard let status = try Self.status(of: directory) else { continue }
             found += Self.exposure(of: directory, status, isDirectory: true, isSecret: false)
             // That of another user is named, and need not open.
@@ -43,13 +43,40 @@ extension DirectoryHome {
             for name in try Self.names(in: directory) {
                 let path = "\(directory)/\(name)"
                 guard let status = try Self.status(of: path), status.st_mode & S_IFMT != S_IFDIR else { continue }
+                let original = CloudCopy.original(of: name) { secrets.contains("\(directory)/\($0)") }
                 found += Self.exposure(
                     of: path, status, isDirectory: false,
-                    isSecret: secrets.contains(path) || HomeObject.isSecret(named: name))
+                    isSecret: secrets.contains(path) || HomeObject.isSecret(named: name) || original != nil)
             }
         }
         return found
     }
+
+    /// The copies of the home's files that a program has put beside them which keeps a folder the same on several machines.
+    /// No call of a home reads them, and no erasure deletes them.
+    ///
+    /// - Throws: `TresorError.failed(_:)` if a directory cannot be read.
+    package func cloudCopies() throws(TresorError) -> [CloudCopy] {
+        let single = Set(
+            [HomeObject.identity, .names, .marks, .pins, .heads, .notedStores, .knownServices, .knownLogins, .wraps]
+                .map(\.name) + [
+                    HomeObject.cleanupJournal.name, HomeObject.deviceShare.name, "lock", "slots.lock", "store",
+                ])
+        var found: [CloudCopy] = []
+        for directory in paths {
+            guard let status = try Self.status(of: directory), status.st_mode & S_IFMT == S_IFDIR,
+                status.st_uid == geteuid()
+            else { continue }
+            let folder = directory.hasPrefix("\(data)/") ? String(directory.dropFirst(data.count + 1)) : ""
+            found += CloudCopy.all(in: directory, of: try Self.names(in: directory)) { name in
+                single.contains(name) || HomeObject(named: "\(folder)/\(name)") != nil
+            }
+        }
+        return found
+    }
+
+    /// The paths of all directories, present or not.
+    private var paths: [String] { [data, state, data + "/logs", data + "/evidence", data + "/records"] }
 
     /// The path of an object, present or not.
     package func path(of object: HomeObject) -> String {

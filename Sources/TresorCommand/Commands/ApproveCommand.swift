@@ -69,10 +69,13 @@ struct ApproveCommand: SurfaceCommand {
     private func list(_ waiting: [Petition], _ workplace: CommandContext) throws {
         let output = workplace.output
         guard !options.json else {
-            let people = try workplace.client.people.lookalikes(beside: waiting.compactMap(\.applicant))
+            let people = try workplace.client.people.lookalikes(beside: waiting.flatMap(\.people))
             for petition in waiting {
                 var object = try petition.object(state: petition.state, workplace)
                 let alike = petition.applicant.map { people.others(like: $0.handle, of: $0.user) } ?? []
+                if let disguise = petition.applicant.flatMap({ Skeleton.disguise(in: $0.handle) }) {
+                    object["spelled_with"] = .string(disguise.code)
+                }
                 if !alike.isEmpty { object["looks_like"] = .array(alike.map { .text($0.handle.bytes) }) }
                 try output.object(object)
             }
@@ -85,13 +88,15 @@ struct ApproveCommand: SurfaceCommand {
         try sayLookalikes(of: waiting, among: waiting, workplace)
     }
 
-    /// Names those who wait for an account under a handle that looks like that of somebody whom this home knows, or of
-    /// somebody else who waits.
+    /// Names those who wait under a handle that is not spelled as it looks, or that looks like that of somebody whom this home
+    /// knows, or of somebody else who waits.
     private func sayLookalikes(
         of petitions: [Petition], among waiting: [Petition], _ workplace: CommandContext
     ) throws {
-        let people = try workplace.client.people.lookalikes(beside: waiting.compactMap(\.applicant))
-        for chain in petitions.compactMap(\.applicant) {
+        let people = try workplace.client.people.lookalikes(beside: waiting.flatMap(\.people))
+        var said: Set<UserID> = []
+        for chain in petitions.flatMap(\.people) where said.insert(chain.user).inserted {
+            if let spelling = ShownPeople.spelling(of: chain) { workplace.output.say(spelling) }
             for other in people.others(like: chain.handle, of: chain.user) {
                 let names = [chain, other].map { ShownPeople.marked($0.handle, of: $0.user) }
                 workplace.output.say("\(names[0]) is called almost the same as \(names[1])")

@@ -10,7 +10,8 @@ struct CardCommand: SurfaceCommand {
         CommandPage(
             name: "card", group: .you, abstract: "Print a card, or its safety number.",
             usage: "tresor card [PERSON] [--number] [--publish] [-o FILE [--force]]",
-            discussion: "Without PERSON the card is your own. --publish writes it to the store again.",
+            discussion:
+                "Without PERSON the card is your own. --publish writes it to the store, and says its number alone.",
             classes: [.store, .local], further: [.busy, .waiting],
             examples: ["tresor card --number", "tresor card -o anna.card"])
     }
@@ -49,7 +50,9 @@ struct CardCommand: SurfaceCommand {
                 throw CommandFailure(
                     of: error, "somebody else has a card under \(DisplayText.name(chain.handle.bytes)) in this store")
             }
-            workplace.output.say("the card of \(DisplayText.name(chain.handle.bytes)) is in the store")
+            let name = DisplayText.name(chain.handle.bytes)
+            workplace.output.say("your card is published as \(name): \(try chain.number().grouped)")
+            guard number || output != nil || options.json else { return }
         }
         try print(chain, workplace)
     }

@@ -49,6 +49,7 @@ struct CheckCommand: InputsCommand {
         if !repair {
             try addModes(to: &modes)
             try addMemory(to: &modes)
+            try addCopies(to: &modes)
         }
         let places = modes.workplace.invocation.places
         if !repair, try places.service() != nil, let damage = ServiceLogin.damage(in: places) {
@@ -117,6 +118,27 @@ struct CheckCommand: InputsCommand {
                 try report.add("bad", name, "is not this user's own file or directory", .failed(.permissions))
             }
         }
+    }
+
+    /// Files that a cloud's program has put beside those of the home and the store. Nothing reads them.
+    private func addCopies(to report: inout FindingReport) throws {
+        let places = report.workplace.invocation.places
+        for copy in try DirectoryHome(data: places.data, state: places.state).cloudCopies() {
+            try add(copy, "look into it, then delete it", to: &report)
+        }
+        guard try places.service() == nil else { return }
+        for copy in CloudCopy.all(ofStore: try places.store()) {
+            let look = HintCompletion.command("check --store \(Shell.path(copy.path))")
+            try add(copy, "see what is in it with \(look), then delete it", to: &report)
+        }
+    }
+
+    private func add(_ copy: CloudCopy, _ way: String, to report: inout FindingReport) throws {
+        let age = copy.isNewer.map { $0 ? ", and newer than it" : ", and not newer than it" } ?? ", which is missing"
+        try report.add(
+            "warn", DisplayText.quoted(copy.path),
+            "looks like a copy that a cloud or a synchronized folder made of \(DisplayText.quoted(copy.original))\(age); nothing "
+                + "reads it: move the files out of that folder, \(way)", nil)
     }
 
     /// Secrets that the system would write to a swap area.

@@ -291,8 +291,13 @@ struct RecoverCommand: SurfaceCommand {
                 }
                 throw CommandFailure(of: error, "word \(position) is not a word of the list")
             }
-            if let count = RecoveryKit.wordCount(in: typed), count != RecoveryKit.wordCount {
-                throw CommandFailure(of: error, "a kit has \(RecoveryKit.wordCount) words, and these are \(count)")
+            if let count = RecoveryKit.wordCount(in: typed) {
+                throw CommandFailure(
+                    of: error,
+                    count == RecoveryKit.wordCount
+                        ? "all \(count) words are of the list, but their checksum is wrong: one is mistyped for another word of "
+                            + "the list, or their order is wrong"
+                        : "a kit has \(RecoveryKit.wordCount) words, and these are \(count)")
             }
             throw noKit
         }

@@ -298,11 +298,14 @@ extension RegisterCommand {
         let failure = CommandFailure(
             .altered, "\(input.shownName) is no invitation, which has 26 characters", file: input.path)
         let bytes = try input.readAll(limit: Self.invitationByteCount, tooLarge: failure)
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw failure }
         do throws(TresorError) {
-            guard let text = String(validating: bytes, as: UTF8.self) else { throw .altered }
             return try Invitation(typed: text)
         } catch {
-            throw failure
+            guard let position = Invitation.wrongCharacter(in: text) else { throw failure }
+            throw CommandFailure(
+                of: error, "character \(position) of the invitation in \(input.shownName) is mistyped", file: input.path
+            )
         }
     }
 

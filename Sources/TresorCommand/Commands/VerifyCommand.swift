@@ -143,8 +143,10 @@ struct VerifyCommand: SurfaceCommand {
         return .array(tresors.map { .string($0.description) })
     }
 
-    /// Names the people whom this home knows under a handle that looks like this one. They may not be who is meant.
+    /// Names the people whom this home knows under a handle that looks like this one. They may not be who is meant. Says so
+    /// too of a handle that is not spelled as it looks.
     private func reportLookalikes(of chain: CardChain, _ workplace: CommandContext) throws {
+        if let spelling = ShownPeople.spelling(of: chain) { workplace.output.say(spelling) }
         let mine = try workplace.client.people.ownChain()?.user
         for other in try workplace.client.people.lookalikes().others(like: chain.handle, of: chain.user) {
             let who = other.user == mine ? "you are" : "somebody whom you verified is"

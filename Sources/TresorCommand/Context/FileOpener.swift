@@ -63,7 +63,7 @@ struct FileOpener {
         do {
             try judge.append(part)
         } catch {
-            throw judge.isOfText ? TransportDamage.lines.failure(input) : FileRefusal.failure(error, input)
+            throw judge.isOfText ? TransportDamage.lines(nil).failure(input) : FileRefusal.failure(error, input)
         }
     }
 

@@ -159,7 +159,9 @@ struct FileRefusal {
             )
         case .unsupported:
             CommandFailure(
-                of: error, "\(input.shownName) was made by a newer version, or is no sealed file", file: input.path)
+                of: error,
+                "\(input.shownName) was made by a newer version, was changed on its way, or is no sealed file",
+                file: input.path)
         default: CommandFailure(of: error, "\(input.shownName): \(CommandFailure(error).message)", file: input.path)
         }
     }

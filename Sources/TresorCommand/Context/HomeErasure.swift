@@ -332,8 +332,10 @@ struct HomeErasure {
         try erase()
         places.forgetStore()
         _ = consume lock
-        let aside = IdentityBackup.paths(in: places).map { DisplayText.quoted($0) }.joined(separator: ", ")
-        let rest = aside.isEmpty ? "" : "; what was moved aside of identities stays: \(aside)"
+        let moved = IdentityBackup.paths(in: places)
+        let copies = ((try? home.cloudCopies()) ?? []).map(\.path).filter { !moved.contains($0) }
+        let aside = (moved + copies).map { DisplayText.quoted($0) }.joined(separator: ", ")
+        let rest = aside.isEmpty ? "" : "; older copies of its files stay until you delete them: \(aside)"
         workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(rest)")
     }
 

@@ -50,6 +50,14 @@ enum Petition: Sendable {
         }
     }
 
+    /// The people about whom an approval decides.
+    var people: [CardChain] {
+        switch self {
+        case .share(let pending): pending.people
+        case .account(let applicant, _): [applicant.chain]
+        }
+    }
+
     /// The person who asks for an account; `nil` for a share.
     var applicant: CardChain? { if case .account(let applicant, _) = self { applicant.chain } else { nil } }
 
@@ -106,13 +114,15 @@ enum Petition: Sendable {
 
     /// The lines before a question: who gets which rights, with all safety numbers.
     func lines(_ workplace: CommandContext) throws -> [String] {
+        func verified(_ chain: CardChain) throws -> String {
+            let trust = try workplace.client.people.trustBlocking(in: chain)
+            return trust.isVerified ? "verified" : "not verified"
+        }
         switch self {
-        case .account(let applicant, _): return [try applicant.row]
+        case .account(let applicant, _): return [try applicant.row(try verified(applicant.chain))]
         case .share(let pending):
             func person(_ chain: CardChain) throws -> String {
-                let trust = try workplace.client.people.trustBlocking(in: chain)
-                let verified = trust.isVerified ? "verified" : "not verified"
-                return "\(workplace.name(of: chain))  \(try chain.number().grouped)  \(verified)"
+                "\(workplace.name(of: chain))  \(try chain.number().grouped)  \(try verified(chain))"
             }
             let until = pending.notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
             let rights = "\(pending.role), history: \(history(of: pending))\(until)"
@@ -190,12 +200,12 @@ struct Applicant: Sendable {
     var date: String { Timestamp(seconds: asked).date }
 
     /// One line for a question.
-    var row: String {
-        get throws(TresorError) {
-            let words = label.isEmpty ? "" : "  \(DisplayText.name(label.bytes))"
-            let state = isComplete ? "" : ", and has not sent everything"
-            return "  \(id)  \(handle)  \(try chain.number().grouped)  asked \(date)\(state)\(words)"
-        }
+    ///
+    /// - Parameter trust: whether their number was compared.
+    func row(_ trust: String) throws(TresorError) -> String {
+        let words = label.isEmpty ? "" : "  \(DisplayText.name(label.bytes))"
+        let state = isComplete ? "" : ", and has not sent everything"
+        return "  \(id)  \(handle)  \(try chain.number().grouped)  \(trust)  asked \(date)\(state)\(words)"
     }
 
     func object(state: String) throws(TresorError) -> JSONObject {

@@ -31,7 +31,7 @@ enum CardFile {
     private static func failure(_ error: TresorError, _ input: InputFile, _ what: String) -> CommandFailure {
         let text =
             error == .unsupported
-            ? "\(input.shownName) is \(what), or was made by a newer version"
+            ? "\(input.shownName) is \(what), was changed on its way, or was made by a newer version"
             : "\(input.shownName) is \(what), or is damaged"
         return CommandFailure(of: error, text, file: input.path)
     }

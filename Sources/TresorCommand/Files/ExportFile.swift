@@ -26,7 +26,7 @@ enum ExportFile {
     private static func failure(_ error: TresorError, _ input: InputFile) -> CommandFailure {
         let text =
             error == .unsupported
-            ? "\(input.shownName) is no export, or was made by a newer version"
+            ? "\(input.shownName) is no export, was changed on its way, or was made by a newer version"
             : "\(input.shownName) is no export, or is damaged"
         return CommandFailure(of: error, text, file: input.path)
     }

@@ -55,18 +55,35 @@ enum PastedArmour {
     private static func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0a, 0x0d].contains(byte) }
 }
 
-/// The damage that mail programs, editors and shells do to armour. It is told apart from bytes that somebody forged:
-/// those are armoured well.
-enum TransportDamage: String {
-    case wide = "it has become UTF-16"
-    case quoted = "its lines are quoted or indented"
-    case blanks = "blanks stand at the ends of its lines"
-    case encoded = "it is still encoded as quoted-printable"
-    case broken = "its lines were broken or joined"
-    case short = "its end is missing"
-    case several = "more than one block is in it"
-    case lines = "its lines were changed"
-    case dashes = "its hyphens have become dashes"
+/// The damage that mail programs, editors, shells and typists do to armour. It is told apart from bytes that somebody
+/// forged: those are armoured well.
+enum TransportDamage: Hashable {
+    case wide
+    case quoted
+    case blanks
+    case encoded
+    case broken
+    case short
+    case several
+    /// The first line that is not as armour is, counted from 1, where it is known.
+    case lines(Int?)
+    case dashes
+
+    private var words: String {
+        switch self {
+        case .wide: "it has become UTF-16"
+        case .quoted: "its lines are quoted or indented"
+        case .blanks: "blanks stand at the ends of its lines"
+        case .encoded: "it is still encoded as quoted-printable"
+        case .broken: "its lines were broken or joined"
+        case .short: "its end is missing"
+        case .several: "more than one block is in it"
+        case .lines(let line): line.map { "line \($0) is mistyped or damaged" } ?? "its lines were changed"
+        case .dashes: "its hyphens have become dashes"
+        }
+    }
+
+    private static let kinds: [Armour] = [.file, .card, .export]
 
     /// - Returns: `nil` for well-formed armour, and for what never was armour.
     init?(of text: [UInt8]) {
@@ -86,30 +103,74 @@ enum TransportDamage: String {
             }
             // A phone makes one dash of two hyphens.
             let hasDashes = ["\u{2013}", "\u{2014}"].contains { Self.contains($0, text) }
-            guard hasDashes, Self.contains("BEGIN TRESOR ", text) else { return nil }
-            self = .dashes
+            if hasDashes, Self.contains("BEGIN TRESOR ", text) {
+                self = .dashes
+                return
+            }
+            let first = Self.lines(of: text).firstIndex { line in
+                Self.kinds.contains { Self.isNear(line, "BEGIN", $0) }
+            }
+            guard let first else { return nil }
+            self = .lines(first + 1)
             return
         }
         let block = PastedArmour.block(of: text) ?? []
-        let kinds: [Armour] = [.file, .card, .export]
-        guard !kinds.contains(where: { (try? $0.dearmour(block)) != nil }) else { return nil }
-        self = Self.kind(of: text[begin...].split(separator: 0x0a, omittingEmptySubsequences: false).map { Array($0) })
+        guard !Self.kinds.contains(where: { (try? $0.dearmour(block)) != nil }) else { return nil }
+        self = Self.kind(of: Self.lines(of: Array(text[begin...])), behind: text[..<begin].count(where: { $0 == 0x0a }))
     }
 
-    private static func kind(of lines: [[UInt8]]) -> TransportDamage {
-        let lines = lines.map { $0.last == 0x0d ? Array($0.dropLast()) : $0 }
-        guard let end = lines.firstIndex(where: { contains("-----END TRESOR ", $0) }) else { return .short }
-        if lines[(end + 1)...].contains(where: { contains("-----BEGIN TRESOR ", $0) }) { return .several }
+    private static func lines(of text: [UInt8]) -> [[UInt8]] {
+        text.split(separator: 0x0a, omittingEmptySubsequences: false).map { line in
+            Array(line.last == 0x0d ? line.dropLast() : line)
+        }
+    }
+
+    /// - Parameter before: the number of lines in front of these.
+    private static func kind(of lines: [[UInt8]], behind before: Int) -> TransportDamage {
+        let found = lines.firstIndex { line in
+            contains("-----END TRESOR ", line) || kinds.contains { isNear(line, "END", $0) }
+        }
+        // Where the end is missing, or was not read, the last line may be cut.
+        let end = found ?? lines.count - 1
+        if found != nil, lines[(end + 1)...].contains(where: { contains("-----BEGIN TRESOR ", $0) }) { return .several }
         let inside = lines[1..<max(1, end)]
         if let first = (inside + [lines[end]]).first?.first, [0x20, 0x09, UInt8(ascii: ">")].contains(first) {
             return .quoted
         }
-        let isPadded = lines[...end].contains { $0.last == 0x20 || $0.last == 0x09 || $0.suffix(2) == [0xc2, 0xa0] }
-        if isPadded { return .blanks }
+        let padded = lines[...end].indices.filter { index in
+            lines[index].last == 0x20 || lines[index].last == 0x09 || lines[index].suffix(2) == [0xc2, 0xa0]
+        }
+        if padded.count > 1 { return .blanks }
         if inside.contains(where: { contains("=3D", $0) }) || inside.dropLast().contains(where: { $0.last == 0x3d }) {
             return .encoded
         }
-        return inside.dropLast().contains { $0.count != 64 } || (inside.last?.count ?? 0) > 64 ? .broken : .lines
+        let misfits = inside.dropLast().filter { $0.count != 64 } + inside.suffix(1).filter { $0.count > 64 }
+        let isOneSlip = misfits.count == 1 && misfits.allSatisfy { (62...66).contains($0.count) }
+        if !misfits.isEmpty, !isOneSlip { return .broken }
+        if let line = changed(in: lines, before: end) { return .lines(before + line + 1) }
+        guard let found else { return .short }
+        return .lines(kinds.contains { lines[found] == line("END", $0) } ? nil : before + found + 1)
+    }
+
+    /// The first line before the end that is not as armour is.
+    private static func changed(in lines: [[UInt8]], before end: Int) -> Int? {
+        guard let kind = kinds.first(where: { lines[0] == line("BEGIN", $0) }) else { return 0 }
+        return (1..<max(1, end)).first { index in
+            let isLast = index == end - 1
+            guard isLast || lines[index].count == 64 && !lines[index].contains(0x3d) else { return true }
+            let alone = [lines[0], lines[index], line("END", kind), []]
+            return (try? kind.dearmour(Array(alone.joined(separator: [0x0a])))) == nil
+        }
+    }
+
+    private static func line(_ word: String, _ kind: Armour) -> [UInt8] {
+        Array("-----\(word) \(kind.rawValue)-----".utf8)
+    }
+
+    /// Whether a line has one or two other characters than the first or last one of a kind of armour.
+    private static func isNear(_ line: [UInt8], _ word: String, _ kind: Armour) -> Bool {
+        let right = Self.line(word, kind)
+        return line.count == right.count && (1...2).contains(zip(line, right).count(where: { $0 != $1 }))
     }
 
     private static func contains(_ word: String, _ text: [UInt8]) -> Bool {
@@ -127,7 +188,7 @@ enum TransportDamage: String {
     func failure(_ input: InputFile) -> CommandFailure {
         CommandFailure(
             .altered,
-            "\(input.shownName) was changed on its way: \(rawValue); that is no forgery: have it sent as an attachment",
+            "\(input.shownName) was changed on its way: \(words); that is no forgery: have it sent as an attachment",
             file: input.path)
     }
 }

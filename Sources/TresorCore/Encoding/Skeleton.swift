@@ -17,6 +17,45 @@ package struct Skeleton: Hashable, Sendable {
         bytes = Array(text.utf8)
     }
 
+    /// A code point that poses as a character of ASCII.
+    package struct Disguise: Hashable, Sendable {
+        /// The code point.
+        package let codePoint: Unicode.Scalar
+        /// The character that it looks like.
+        package let look: Unicode.Scalar
+        /// Whether Latin letters stand beside it.
+        package let isMixed: Bool
+
+        /// `U+0430 looks like "a"`.
+        package var text: String { "\(code) looks like \"\(look)\"" }
+
+        /// `U+0430`.
+        package var code: String {
+            let digits = String(codePoint.value, radix: 16, uppercase: true)
+            return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        }
+    }
+
+    /// The first code point that poses as ASCII in a name that reads as Latin text and is typed otherwise (SPEC §7.8);
+    /// `nil` for any other name. It needs nobody to compare the name with.
+    package static func disguise(in name: Name) -> Disguise? {
+        var first: (codePoint: Unicode.Scalar, look: Unicode.Scalar)?
+        var (hasLatin, hasOther) = (false, false)
+        for scalar in name.text._nfd where scalar.properties.isAlphabetic || !scalar.isASCII {
+            let look = letters[narrow(scalar)] ?? narrow(scalar)
+            if scalar.value >= firstBehindLatin, look.isASCII {
+                if first == nil { first = (scalar, look) }
+            } else if scalar.properties.isAlphabetic {
+                if scalar.value < firstBehindLatin { hasLatin = true } else { hasOther = true }
+            }
+        }
+        guard let first, hasLatin || !hasOther else { return nil }
+        return Disguise(codePoint: first.codePoint, look: first.look, isMixed: hasLatin)
+    }
+
+    /// The code points before this one are ASCII, and the letters of Latin that many languages write.
+    private static let firstBehindLatin: UInt32 = 0x180
+
     /// The ASCII character of a full-width form.
     private static func narrow(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         guard (0xff01...0xff5e).contains(scalar.value) else { return scalar }

@@ -28,13 +28,25 @@ package struct Invitation: Sendable {
     ///
     /// - Throws: ``TresorError/altered`` for any other text.
     package init(typed: String) throws(TresorError) {
-        let characters = typed.unicodeScalars.filter { !Self.separators.contains($0) }
-        guard characters.count == Self.characterCount, let values = Base32.values(String(characters)) else {
+        guard let characters = Self.characters(of: typed), let values = Base32.values(String(characters)) else {
             throw .altered
         }
         let (code, isWhole) = BitGroups.join(values, width: 5)
         guard isWhole else { throw .altered }
         try self.init(code)
+    }
+
+    private static func characters(of typed: String) -> String.UnicodeScalarView? {
+        let characters = typed.unicodeScalars.filter { !separators.contains($0) }
+        return characters.count == characterCount ? characters : nil
+    }
+
+    /// The position, counted from 1, of the first of 26 characters that no invitation has there; `nil` for another count,
+    /// and where all may stand.
+    package static func wrongCharacter(in typed: String) -> Int? {
+        guard let characters = characters(of: typed) else { return nil }
+        if let index = characters.map({ Base32.values(String($0)) }).firstIndex(of: nil) { return index + 1 }
+        return (try? Self(typed: typed)) == nil ? characterCount : nil
     }
 
     private static let characterCount = 26

@@ -66,6 +66,8 @@ import Testing
         "tresor: error: the kit does not open the identity of this home: it is an older kit, or that of somebody else, or a "
             + "newer one, which opens your newest keys in an empty home",
         "tresor: error: a kit has 24 words, and these are N",
+        "tresor: error: all 24 words are of the list, but their checksum is wrong: one is mistyped for another word of the "
+            + "list, or their order is wrong",
     ]
 
     @Test func A30_aKitInTheArgumentsIsNotTaken() throws {

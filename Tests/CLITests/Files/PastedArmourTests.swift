@@ -47,8 +47,40 @@ struct PastedArmourTests {
             lines { line in line.count < 64 ? line : "\(line.prefix(40))\n\(line.dropFirst(40))" }
         ),
         (.encoded, lines { line in line.count < 64 ? line : "\(line.prefix(60))=\n\(line.dropFirst(60))" }),
-        (.lines, armour.replacing("-----\n", with: "-----\r\n", maxReplacements: 1)),
+        (.lines(nil), armour.replacing("-----\n", with: "-----\r\n", maxReplacements: 1)),
     ]
+
+    /// One character is another one, is missing, or stands there twice.
+    @Test("One mistyped character is named by its line, in every line", arguments: [".", "", "AA", "u ", "="])
+    func mistyped(_ other: String) throws {
+        let lines = Self.armour.split(separator: "\n").map(String.init)
+        for (index, line) in lines.enumerated() where other.count == 1 || (1..<lines.count - 1).contains(index) {
+            // A mark of base64 in the first or the last place is another damage.
+            for place in [1, line.count / 2, line.count - 6] {
+                let at = line.index(line.startIndex, offsetBy: place)
+                let changed = line[..<at] + other + line[line.index(after: at)...]
+                let text = (lines[..<index] + [String(changed)] + lines[(index + 1)...]).joined(separator: "\n")
+                for before in ["", "Dear Bob,\n\n"] {
+                    let damage = TransportDamage(of: Array((before + text + "\n").utf8))
+                    #expect(damage == .lines(index + (before.isEmpty ? 1 : 3)), "\(index) \(place) \(text)")
+                }
+            }
+        }
+    }
+
+    @Test("A mistyped line is named in a beginning too, whose end has not been read")
+    func mistypedInABeginning() {
+        let armour = Armour.file.armour([UInt8](repeating: 9, count: 3000))
+        var start = Array(armour.prefix(2000))
+        #expect(TransportDamage(of: start) == .short)
+        start[500] = UInt8(ascii: "*")
+        #expect(TransportDamage(of: start) == .lines(9))
+    }
+
+    @Test("Armour of another program is none of this one", arguments: ["PGP MESSAGE", "OPENSSH PRIVATE KEY", "X"])
+    func foreign(_ word: String) {
+        #expect(TransportDamage(of: Array("-----BEGIN \(word)-----\nAAAA\n-----END \(word)-----\n".utf8)) == nil)
+    }
 
     @Test("What was changed on the way is named", arguments: damaged.indices)
     func named(_ index: Int) throws {
