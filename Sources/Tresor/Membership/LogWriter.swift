@@ -43,7 +43,12 @@ package struct LogWriter: Sendable {
         guard let after = fold.state else { throw .altered }
         return LogChange(
             tresor: fold.tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes,
-            putting: draft.wraps, removingWrapsOf: people.filter { !after.needsWraps($0) }.sorted())
+            putting: draft.wraps, removingWrapsOf: departed(people, in: after))
+    }
+
+    /// Returns those of some people whose wraps are deleted: approvers too once nobody waits.
+    private func departed(_ people: Set<UserID>, in after: LogState) -> [UserID] {
+        people.filter { !after.needsWraps($0) }.sorted()
     }
 
     /// Returns the last entry of a log: for a service, which compares its hash, from the local log copy.
