@@ -138,14 +138,6 @@ struct RegisterCommand: SurfaceCommand {
         let context = try CommandContext.local(options)
         _ = try context.identityFile()
         let home = context.client.home
-        // Another address only says that it is that of the service which the home uses: the log-in waits for the yes.
-        if let noted = try context.invocation.places.notedService()?.address.audience.hash(),
-            let given = try context.invocation.places.service()?.address.audience.hash(), given != noted,
-            let met = try? KnownServices.server(at: given, in: home),
-            met == (try? KnownServices.server(at: noted, in: home))
-        {
-            return try KnownServices.forget(given, in: home)
-        }
         guard let service = try context.invocation.places.service() else {
             // Log-ins that do not read keep a home from being given to another machine, also beside a file.
             return try KnownLogins.forget(at: nil, in: home)
