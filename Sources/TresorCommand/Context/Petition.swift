@@ -115,8 +115,12 @@ enum Petition: Sendable {
     /// The lines before a question: who gets which rights, with all safety numbers.
     func lines(_ workplace: CommandContext) throws -> [String] {
         func verified(_ chain: CardChain) throws -> String {
-            let trust = try workplace.client.people.trustBlocking(in: chain)
-            return trust.isVerified ? "verified" : "not verified"
+            switch try Self.trust(in: chain, workplace) {
+            case .me, .verified: "verified"
+            case .unverified, .renewed: "not verified"
+            case .changed: "another person than the one you verified under this handle"
+            case nil: "another card than the one you verified"
+            }
         }
         switch self {
         case .account(let applicant, _): return [try applicant.row(try verified(applicant.chain))]
@@ -130,6 +134,14 @@ enum Petition: Sendable {
                 + (try pending.people.map { "    who    \(try person($0))" })
                 + ["    of     \(try person(pending.founder))"]
                 + (pending.author.user == pending.founder.user ? [] : ["    by     \(try person(pending.author))"])
+        }
+    }
+
+    /// The reason to believe a chain; `nil` for a card that is not of the line that this home knows. Such a one may be refused.
+    private static func trust(in chain: CardChain, _ workplace: CommandContext) throws(TresorError) -> Person.Trust? {
+        do throws(TresorError) { return try workplace.client.people.trustBlocking(in: chain) } catch {
+            guard error == .forked else { throw error }
+            return nil
         }
     }
 
@@ -148,7 +160,7 @@ enum Petition: Sendable {
                         .object([
                             "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
                             "number": .string(try chain.number().grouped),
-                            "verified": .bool(try workplace.client.people.trustBlocking(in: chain).isVerified),
+                            "verified": .bool(try Self.trust(in: chain, workplace)?.isVerified == true),
                         ])
                     }),
                 "state": .string(state),
