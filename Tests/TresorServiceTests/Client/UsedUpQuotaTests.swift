@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Synchronization
     import Testing
     import TresorCore
     import TresorCrypto
