@@ -248,8 +248,8 @@ struct HomeErasure {
             guard error != .unsupported else {
                 throw CommandFailure(
                     of: error,
-                    "the service at \(login.place) is of another release, and does not say whether it has a log-in of yours"
-                )
+                    "the service at \(login.place) is of another release, and does not say whether it has a log-in of yours",
+                    hints: ["tresor recover --new-kit"])
             }
             guard error == .noAccess || error == .waiting else { throw await login.failure(of: error) }
             guard error != .noAccess || (try? session.client.cleanup.isIntroducingBlocking()) == true else {
