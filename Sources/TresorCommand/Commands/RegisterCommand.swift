@@ -85,7 +85,7 @@ struct RegisterCommand: SurfaceCommand {
         try await service.session.client.people.publishCard()
         let slots = service.session.unlocking
         if try slots.isKitCopyDue() { try await slots.restoreKitCopy() }
-        try report(service)
+        try await report(service)
         try tell(move, service)
     }
 
@@ -268,7 +268,16 @@ struct RegisterCommand: SurfaceCommand {
                 + "\(try service.workplace.invocation.places.store())")
     }
 
-    private func report(_ service: AskedService) throws {
+    /// Whether the service shows the very log-in that the home knows. One that was restored may show a former one.
+    private func showsLogin(_ service: AskedService) async -> Bool {
+        guard let account = try? await service.call(AccountRequest()), let statement = account.statement else {
+            return false
+        }
+        let known = try? KnownLogins.login(at: statement.server, in: service.workplace.client.home).statement
+        return account.hasRecord && known == statement
+    }
+
+    private func report(_ service: AskedService) async throws {
         let workplace = service.workplace
         let hasLogin = try ServiceLogin.isKnown(in: workplace.invocation.places)
         guard !options.json else {
@@ -279,7 +288,9 @@ struct RegisterCommand: SurfaceCommand {
             ])
         }
         workplace.output.say("you are registered at \(service.place)")
-        if noLogin, hasLogin { workplace.output.say("the log-in by password that you set before stays") }
+        if noLogin, hasLogin, await showsLogin(service) {
+            workplace.output.say("the log-in by password that you set before stays")
+        }
         guard try workplace.identityFile().kitLocator == nil else { return }
         workplace.output.say(
             "this home knows of no kit; a kit that you made on another machine stays valid: "
