@@ -69,6 +69,22 @@ import TresorCrypto
         #expect(try home.cloudCopies() == copies.map { CloudCopy(path: $0.path, original: $0.original, isNewer: nil) })
     }
 
+    @Test func aStoreIsAsNewAsWhatIsNotInItsFileYet() throws {
+        let scratch = try Scratch()
+        func write(_ name: String, at time: TimeInterval) throws {
+            try Self.write(scratch[name], mode: 0o600)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: time)], ofItemAtPath: scratch[name])
+        }
+        try write("store.db", at: 1000)
+        try write("store (1).db", at: 2000)
+        #expect(CloudCopy.all(ofStore: scratch["store.db"]).map(\.isNewer) == [true])
+        try write("store.db-wal", at: 1500)
+        #expect(CloudCopy.all(ofStore: scratch["store.db"]).map(\.isNewer) == [true])
+        try write("store.db-wal", at: 3000)
+        #expect(CloudCopy.all(ofStore: scratch["store.db"]).map(\.isNewer) == [false])
+    }
+
     @Test func aCopyOfASecretThatOthersCanReadIsOpen() throws {
         let scratch = try Scratch()
         let data = scratch["data"]

@@ -26,7 +26,10 @@ package struct CloudCopy: Hashable, Sendable {
                 return nil
             }
             let kept = "\(directory)/\(original)"
-            return CloudCopy(path: path, original: kept, isNewer: time(of: kept).map { $0 < copied })
+            // SQLite writes to the second file first.
+            let times = [kept, kept + "-wal"].map { time(of: $0) }
+            let isNewer = times[0].map { $0 < copied && times[1].map { $0 < copied } != false }
+            return CloudCopy(path: path, original: kept, isNewer: isNewer)
         }
     }
 
