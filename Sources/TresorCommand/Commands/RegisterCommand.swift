@@ -315,8 +315,9 @@ extension RegisterCommand {
         } catch {
             guard let position = Invitation.wrongCharacter(in: text) else { throw failure }
             throw CommandFailure(
-                of: error, "character \(position) of the invitation in \(input.shownName) is mistyped", file: input.path
-            )
+                of: error,
+                "character \(position) of the invitation in \(input.shownName), without blanks and hyphens, is mistyped",
+                file: input.path)
         }
     }
 
