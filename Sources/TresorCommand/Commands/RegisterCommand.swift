@@ -85,7 +85,7 @@ struct RegisterCommand: SurfaceCommand {
         try await service.session.client.people.publishCard()
         let slots = service.session.unlocking
         if try slots.isKitCopyDue() { try await slots.restoreKitCopy() }
-        try report(service)
+        try await report(service)
         try tell(move, service)
     }
 
@@ -97,23 +97,31 @@ struct RegisterCommand: SurfaceCommand {
         case another(than: ServiceLocation)
     }
 
-    /// Finds out whether the service that this home uses answers at an address that was given. It says so itself, and
-    /// nothing proves it: a person has to have the address from its operator.
+    /// Finds out whether the service that this home uses answers at an address that was given, or one whose log-in the home
+    /// keeps there until it notes the address. It says so itself, and nothing proves it: a person has to have the address
+    /// from its operator.
     ///
     /// - Throws: 64 without a person and `--yes`, 1 when they say anything but yes.
     private func move(to service: AskedService) async throws -> Move? {
         let (workplace, places) = (service.workplace, service.workplace.invocation.places)
         // The noted address with other certificates is such a way too: a clinic that is its own authority renews them.
-        guard let noted = try places.notedService(), let given = try places.service(), noted != given,
-            options.store != nil || noted.address == given.address
+        let noted = try places.notedService()
+        guard let given = try places.service(), noted != given,
+            options.store != nil || noted?.address == given.address
         else { return nil }
         // The same address by another way, such as a proxy, is nothing to ask about. The home may not know who is there.
-        guard noted.address != given.address else { return .same }
-        let known = try KnownServices.server(at: noted.address.audience.hash(), in: workplace.client.home)
-        guard try await service.serverID() == known else { return .another(than: noted) }
+        guard noted?.address != given.address else { return .same }
+        let server = try await service.serverID()
+        let claim: String
+        if let noted, try KnownServices.server(at: noted.address.audience.hash(), in: workplace.client.home) == server {
+            claim = "\(DisplayText.quoted(noted.address.description)), which this home uses"
+        } else if try ServiceLogin.isKept(from: server, in: places) {
+            claim = "a service with a log-in of yours, which this home then uses"
+        } else {
+            return noted.map { Move.another(than: $0) }
+        }
         try workplace.confirm(
-            "\(service.place) says that it is \(DisplayText.quoted(noted.address.description)), which this home uses. did "
-                + "its operator give you this address?", yes: yes)
+            "\(service.place) says that it is \(claim). did its operator give you this address?", yes: yes)
         return .same
     }
 
@@ -260,7 +268,16 @@ struct RegisterCommand: SurfaceCommand {
                 + "\(try service.workplace.invocation.places.store())")
     }
 
-    private func report(_ service: AskedService) throws {
+    /// Whether the service shows the very log-in that the home knows. One that was restored may show a former one.
+    private func showsLogin(_ service: AskedService) async -> Bool {
+        guard let account = try? await service.call(AccountRequest()), let statement = account.statement else {
+            return false
+        }
+        let known = try? KnownLogins.login(at: statement.server, in: service.workplace.client.home).statement
+        return account.hasRecord && known == statement
+    }
+
+    private func report(_ service: AskedService) async throws {
         let workplace = service.workplace
         let hasLogin = try ServiceLogin.isKnown(in: workplace.invocation.places)
         guard !options.json else {
@@ -271,7 +288,9 @@ struct RegisterCommand: SurfaceCommand {
             ])
         }
         workplace.output.say("you are registered at \(service.place)")
-        if noLogin, hasLogin { workplace.output.say("the log-in by password that you set before stays") }
+        if noLogin, hasLogin, await showsLogin(service) {
+            workplace.output.say("the log-in by password that you set before stays")
+        }
         guard try workplace.identityFile().kitLocator == nil else { return }
         workplace.output.say(
             "this home knows of no kit; a kit that you made on another machine stays valid: "
@@ -296,8 +315,9 @@ extension RegisterCommand {
         } catch {
             guard let position = Invitation.wrongCharacter(in: text) else { throw failure }
             throw CommandFailure(
-                of: error, "character \(position) of the invitation in \(input.shownName) is mistyped", file: input.path
-            )
+                of: error,
+                "character \(position) of the invitation in \(input.shownName), without blanks and hyphens, is mistyped",
+                file: input.path)
         }
     }
 

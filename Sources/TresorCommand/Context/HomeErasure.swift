@@ -248,8 +248,8 @@ struct HomeErasure {
             guard error != .unsupported else {
                 throw CommandFailure(
                     of: error,
-                    "the service at \(login.place) is of another release, and does not say whether it has a log-in of yours"
-                )
+                    "the service at \(login.place) is of another release, and does not say whether it has a log-in of yours",
+                    hints: ["tresor recover --new-kit"])
             }
             guard error == .noAccess || error == .waiting else { throw await login.failure(of: error) }
             guard error != .noAccess || (try? session.client.cleanup.isIntroducingBlocking()) == true else {
@@ -319,7 +319,8 @@ struct HomeErasure {
         let places = workplace.invocation.places
         guard try identity != nil || !home.isEmpty() else {
             places.forgetStore()
-            return workplace.output.say("there is nothing to erase in \(DisplayText.quoted(places.data))")
+            return workplace.output.say(
+                "there is nothing to erase in \(DisplayText.quoted(places.data))\(copies(in: places))")
         }
         guard let lock = try home.slotLock() else { throw TresorError.busy }
         do {
@@ -332,11 +333,15 @@ struct HomeErasure {
         try erase()
         places.forgetStore()
         _ = consume lock
+        workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(copies(in: places))")
+    }
+
+    /// Names the copies of files of the home that are not deleted.
+    private func copies(in places: Paths) -> String {
         let moved = IdentityBackup.paths(in: places)
         let copies = ((try? home.cloudCopies()) ?? []).map(\.path).filter { !moved.contains($0) }
         let aside = (moved + copies).map { DisplayText.quoted($0) }.joined(separator: ", ")
-        let rest = aside.isEmpty ? "" : "; older copies of its files stay until you delete them: \(aside)"
-        workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(rest)")
+        return aside.isEmpty ? "" : "; other copies of its files stay until you delete them: \(aside)"
     }
 
     private func erase() throws(TresorError) {

@@ -50,9 +50,16 @@ struct ServiceLogin: Sendable {
     /// The service whose log-in the home forgets at the address in use, if its person says so; `nil` for none.
     static func believed(in places: Paths) throws -> Hash256? {
         guard let address = try places.service()?.address else { return nil }
-        let isNoted = try places.notedService()?.address == address
+        let noted = try places.notedService()?.address.audience.hash()
         let home = DirectoryHome(data: places.data, state: places.state)
-        return try KnownServices.believed(at: address.audience.hash(), isNoted: isNoted, in: home)
+        return try KnownServices.believed(at: address.audience.hash(), noted: noted, in: home)
+    }
+
+    /// Whether the home knows of such a log-in at a service, and forgets it for nobody who answers at the address in use.
+    static func isKept(from server: Hash256, in places: Paths) throws -> Bool {
+        try checkHome(in: places)
+        let home = DirectoryHome(data: places.data, state: places.state)
+        return try servers(in: home).contains(server) && believed(in: places) != server
     }
 
     /// The services at which the home knows of such a log-in.
@@ -223,8 +230,10 @@ struct ServiceLogin: Sendable {
     }
 
     private var forkedFailure: CommandFailure {
-        let isBelieved = (try? Self.believed(in: workplace.invocation.places)) != nil
+        let places = workplace.invocation.places
+        let isBelieved = (try? Self.believed(in: places)) != nil
         let home = workplace.client.home
+        let address = Shell.word((try? places.store()) ?? "ADDRESS")
         return CommandFailure(
             of: .forked,
             "the service at \(place) shows an older log-in of yours than this home knows, or none: it was restored from a "
@@ -232,8 +241,11 @@ struct ServiceLogin: Sendable {
                 + "former password; ask its operator; "
                 + (isBelieved
                     ? "if it was restored, tell each home that says this to take it as it is"
-                    : "this home has met it at another address: if its operator gave you this one, note it first"),
-            hints: [isBelieved ? Self.wayOut(of: home) : Self.wayOut(of: home, "tresor register --no-login")])
+                    : "this home does not note this address: if its operator gave it to you, note it first"),
+            hints: [
+                isBelieved
+                    ? Self.wayOut(of: home) : Self.wayOut(of: home, "tresor register --no-login --store \(address)")
+            ])
     }
 
     /// The password takes the memory that the service says.

@@ -128,11 +128,11 @@ enum TransportDamage: Hashable {
     /// - Parameter before: the number of lines in front of these.
     private static func kind(of lines: [[UInt8]], behind before: Int) -> TransportDamage {
         let found = lines.firstIndex { line in
-            contains("-----END TRESOR ", line) || kinds.contains { isNear(line, "END", $0) }
+            (contains("-----END TRESOR ", line) || kinds.contains { isNear(line, "END", $0) })
+                && !kinds.contains { isCut(line, self.line("END", $0)) }
         }
-        // Where the end is missing, or was not read, the last line may be cut.
-        let end = found ?? lines.count - 1
-        if found != nil, lines[(end + 1)...].contains(where: { contains("-----BEGIN TRESOR ", $0) }) { return .several }
+        guard let end = found else { return endless(lines, behind: before) }
+        if lines[(end + 1)...].contains(where: { contains("-----BEGIN TRESOR ", $0) }) { return .several }
         let inside = lines[1..<max(1, end)]
         if let first = (inside + [lines[end]]).first?.first, [0x20, 0x09, UInt8(ascii: ">")].contains(first) {
             return .quoted
@@ -148,8 +148,21 @@ enum TransportDamage: Hashable {
         let isOneSlip = misfits.count == 1 && misfits.allSatisfy { (62...66).contains($0.count) }
         if !misfits.isEmpty, !isOneSlip { return .broken }
         if let line = changed(in: lines, before: end) { return .lines(before + line + 1) }
-        guard let found else { return .short }
-        return .lines(kinds.contains { lines[found] == line("END", $0) } ? nil : before + found + 1)
+        return .lines(kinds.contains { lines[end] == line("END", $0) } ? nil : before + end + 1)
+    }
+
+    /// The kind where the end is missing, or was not read. The last line may be cut, or belong to the mail around it; a line
+    /// in front of a whole one does neither.
+    private static func endless(_ lines: [[UInt8]], behind before: Int) -> TransportDamage {
+        let last = lines.lastIndex { !$0.isEmpty } ?? 0
+        if lines[1..<max(1, last)].contains(where: { contains("=3D", $0) }) { return .encoded }
+        let whole = lines[..<last].lastIndex { $0.count == 64 } ?? 0
+        guard let line = changed(in: lines, before: whole + 1), line < whole else { return .short }
+        return .lines(before + line + 1)
+    }
+
+    private static func isCut(_ line: [UInt8], _ whole: [UInt8]) -> Bool {
+        line.count < whole.count && whole.starts(with: line)
     }
 
     /// The first line before the end that is not as armour is.

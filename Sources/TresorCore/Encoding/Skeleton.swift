@@ -45,6 +45,8 @@ package struct Skeleton: Hashable, Sendable {
             let look = letters[narrow(scalar)] ?? narrow(scalar)
             if scalar.value >= firstBehindLatin, look.isASCII {
                 if first == nil { first = (scalar, look) }
+                // A small letter that looks like a capital or a digit reads as what it is where no Latin stands beside it.
+                if scalar.properties.isLowercase, !("a"..."z").contains(look) { hasOther = true }
             } else if scalar.properties.isAlphabetic {
                 if scalar.value < firstBehindLatin { hasLatin = true } else { hasOther = true }
             }

@@ -41,8 +41,8 @@ package struct Invitation: Sendable {
         return characters.count == characterCount ? characters : nil
     }
 
-    /// The position, counted from 1, of the first of 26 characters that no invitation has there; `nil` for another count,
-    /// and where all may stand.
+    /// The position, counted from 1 without blanks and hyphens, of the first of 26 characters that no invitation has there;
+    /// `nil` for another count, and where all may stand.
     package static func wrongCharacter(in typed: String) -> Int? {
         guard let characters = characters(of: typed) else { return nil }
         if let index = characters.map({ Base32.values(String($0)) }).firstIndex(of: nil) { return index + 1 }

@@ -79,15 +79,18 @@ package struct KnownServices: Hashable, Sendable {
     }
 
     /// Reads the id of the service for which a home takes what answers at an address; `nil` for none. Who answers chooses it:
-    /// one that the home has met at another address too is believed only at the address that the home notes.
+    /// one that the home has met at another address too is believed only at the address that the home notes. So is any one
+    /// while the home has not met the service that it notes.
     ///
-    /// - Parameter isNoted: whether the home notes the address as the one to use.
+    /// - Parameter noted: the address that the home notes as the one to use; `nil` if it notes no service.
     package static func believed(
-        at audience: Hash256, isNoted: Bool, in home: any Home
+        at audience: Hash256, noted: Hash256?, in home: any Home
     ) throws(TresorError) -> Hash256? {
         let services = try read(from: home).services
         guard let server = services[audience] else { return nil }
-        let isElsewhere = services.contains { $0.key != audience && $0.value == server }
+        let isNoted = noted == audience
+        let isUnmet = noted.map { services[$0] == nil } ?? false
+        let isElsewhere = isUnmet || services.contains { $0.key != audience && $0.value == server }
         return isNoted || !isElsewhere ? server : nil
     }
 

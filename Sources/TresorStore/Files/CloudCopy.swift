@@ -26,7 +26,10 @@ package struct CloudCopy: Hashable, Sendable {
                 return nil
             }
             let kept = "\(directory)/\(original)"
-            return CloudCopy(path: path, original: kept, isNewer: time(of: kept).map { $0 < copied })
+            // SQLite writes to the second file first.
+            let times = [kept, kept + "-wal"].map { time(of: $0) }
+            let isNewer = times[0].map { $0 < copied && times[1].map { $0 < copied } != false }
+            return CloudCopy(path: path, original: kept, isNewer: isNewer)
         }
     }
 
@@ -50,7 +53,8 @@ package struct CloudCopy: Hashable, Sendable {
         return nil
     }
 
-    /// `(conflicted copy …)`, `.sync-conflict-…` and their like; ` (1)`, ` 2`; `-DESKTOP-7K3M`, the name of a machine.
+    /// `(conflicted copy …)`, `.sync-conflict-…` and their like; ` (1)`, ` 2`; `-DESKTOP-7K3M` and `-Annas-MacBook`, the
+    /// names that machines get by themselves. A person may have given a file any other one.
     private static func isMark(_ mark: Substring) -> Bool {
         let small = mark.lowercased()
         if ["conflict", "conflit", "konflikt"].contains(where: { small.contains($0) }) { return true }
@@ -60,7 +64,7 @@ package struct CloudCopy: Hashable, Sendable {
             let number = rest.first == "(" && rest.last == ")" ? rest.dropFirst().dropLast() : rest
             return !number.isEmpty && number.allSatisfy { ("0"..."9").contains($0) }
         case "-":
-            return rest.contains { ("A"..."Z").contains($0) }
+            return (rest.hasPrefix("DESKTOP-") || rest.hasPrefix("LAPTOP-") || rest.contains("MacBook"))
                 && rest.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         default: return false
         }

@@ -68,6 +68,18 @@ struct PastedArmourTests {
         }
     }
 
+    @Test("A missing end is named wherever it is cut, and whatever stands behind")
+    func endless() throws {
+        let lines = Self.armour.split(separator: "\n")
+        let end = Self.armour.utf8.count - 1
+        for length in (lines[0].count + 2)..<end {
+            for rest in ["", "\n", "\r\n\r\n", "\n-- \nAnna\n", "\n\n-- \nAnna House \nward 3\n"] {
+                let text = Self.armour.prefix(length) + rest
+                #expect(TransportDamage(of: Array(text.utf8)) == .short, "\(length) \(rest)")
+            }
+        }
+    }
+
     @Test("A mistyped line is named in a beginning too, whose end has not been read")
     func mistypedInABeginning() {
         let armour = Armour.file.armour([UInt8](repeating: 9, count: 3000))

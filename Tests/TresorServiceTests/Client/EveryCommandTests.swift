@@ -182,18 +182,25 @@
         /// It says no more than that it does not know the question.
         @Test func aServiceOfAnotherReleaseDoesNotSayThatThereIsNoLogIn() async throws {
             let (stage, handler) = try await stage()
-            try await stage.keygen("anna")
-            try await stage.run(0, as: "anna", "register", "--no-login")
+            for person in ["anna", "bruno"] {
+                try await stage.keygen(person)
+                try await stage.run(0, as: person, "register", "--no-login")
+            }
             handler.refused.withLock { $0 = (.account, .unsupported) }
             let refusal = try await stage.failure(19, as: "anna", "logout", "--erase", "--yes")
             let reason = "is of another release, and does not say whether it has a log-in of yours"
             #expect(refusal.contains("\(reason); with --force this home is erased"), "\(refusal)")
             #expect(!refusal.contains("nowhere else"), "\(refusal)")
+            #expect(refusal.contains("recover --new-kit\n"), "\(refusal)")
             #expect(stage.sizes(of: ["identity"], in: "anna") != [0])
             let text = try await stage.messages(0, as: "anna", "logout", "--erase", "--yes", "--force")
             #expect(text.contains("nothing shows that your identity opens elsewhere: the service at"), "\(text)")
             #expect(text.contains("your sessions at"), "\(text)")
             #expect(stage.sizes(of: ["identity"], in: "anna") == [0])
+            // The copy of a kit needs no answer to the question.
+            try await stage.run(0, as: "bruno", "recover", "--new-kit", "--kit", "@kit")
+            let kept = try await stage.messages(0, as: "bruno", "logout", "--erase", "--yes")
+            #expect(kept.contains("the identity stays elsewhere: the words of its kit open it"), "\(kept)")
         }
 
         /// One person on two devices, of which one makes new keys. A service hears nobody with the older ones.

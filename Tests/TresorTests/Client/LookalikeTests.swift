@@ -39,6 +39,7 @@ import TresorStore
         ("nik\u{3bf}s", "U+03BF", "o", true), ("\u{ff41}nna", "U+FF41", "a", true),
         ("m\u{fc}ll\u{435}r", "U+0435", "e", true), ("dr\u{2010}house", "U+2010", "-", true),
         ("\u{f8}\u{430}", "U+0430", "a", true), ("\u{435}-1", "U+0435", "e", false),
+        ("a\u{43d}na", "U+043D", "H", true), ("\u{410}\u{41d}\u{41e}", "U+0410", "A", false),
     ])
     func aNameThatIsNotSpelledAsItLooksIsKnownAlone(
         _ text: String, _ code: String, _ look: String, _ isMixed: Bool
@@ -52,6 +53,8 @@ import TresorStore
     @Test(arguments: [
         "", "anna", "dr-0l", "rnaria", "m\u{fc}ller", "y\u{131}ld\u{131}z", "\u{142}\u{f3}d\u{17a}", "123",
         "\u{438}\u{432}\u{430}\u{43d}", "\u{3bd}\u{3af}\u{3ba}\u{3bf}\u{3c2}", "\u{5d0}\u{5e0}\u{5d4}",
+        // Small letters that look like a capital or a digit.
+        "\u{430}\u{43d}\u{43d}\u{430}", "\u{432}\u{43e}\u{432}\u{430}", "\u{437}\u{43e}",
     ])
     func aNameOfOneScriptIsSpelledAsItLooks(_ text: String) throws {
         #expect(Skeleton.disguise(in: try Name(Array(text.utf8))) == nil)

@@ -205,12 +205,22 @@ import TresorCrypto
     @Test func A122_anAddressThatNamesAServiceGetsNoLogInForgotten() throws {
         let (home, server, claimed) = (MemoryHome(), try anyDigest(), try anyDigest())
         try KnownServices.meet(server, at: audience, in: home)
-        #expect(try KnownServices.believed(at: claimed, isNoted: true, in: home) == nil)
-        #expect(try KnownServices.believed(at: audience, isNoted: false, in: home) == server)
+        #expect(try KnownServices.believed(at: claimed, noted: claimed, in: home) == nil)
+        #expect(try KnownServices.believed(at: audience, noted: nil, in: home) == server)
         try KnownServices.meet(server, at: claimed, in: home)
-        #expect(try KnownServices.believed(at: claimed, isNoted: false, in: home) == nil)
+        #expect(try KnownServices.believed(at: claimed, noted: nil, in: home) == nil)
         // The person has said that the address comes from the operator.
-        #expect(try KnownServices.believed(at: claimed, isNoted: true, in: home) == server)
+        #expect(try KnownServices.believed(at: claimed, noted: claimed, in: home) == server)
+    }
+
+    /// A home whose known services were damaged, and forgotten, does not know who is at the address that it notes.
+    @Test func A122_anAddressBesideANotedOneThatIsNotMetGetsNoLogInForgotten() throws {
+        let (home, server, claimed) = (MemoryHome(), try anyDigest(), try anyDigest())
+        try KnownServices.meet(server, at: claimed, in: home)
+        #expect(try KnownServices.believed(at: claimed, noted: audience, in: home) == nil)
+        #expect(try KnownServices.believed(at: claimed, noted: nil, in: home) == server)
+        try KnownServices.meet(anyDigest(), at: audience, in: home)
+        #expect(try KnownServices.believed(at: claimed, noted: audience, in: home) == server)
     }
 
     @Test func A122_olderKeysThanTheHomeHasAreAFork() async throws {

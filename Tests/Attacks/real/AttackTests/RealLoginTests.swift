@@ -105,7 +105,7 @@ extension RealAttackTests {
             let claimed = try anyDigest()
             try KnownServices.meet(service.shown.id(), at: claimed, in: home)
             await RealAttackTests.expectReal(.forked, without: .claimedService) {
-                let server = try KnownServices.believed(at: claimed, isNoted: false, in: home)
+                let server = try KnownServices.believed(at: claimed, noted: nil, in: home)
                 try KnownLogins.forget(at: server, in: home)
                 return try await desk.open(Name(typed: "anna"), password: password("first")).chain == anna.chain
             }
