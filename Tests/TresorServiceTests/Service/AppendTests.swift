@@ -225,8 +225,8 @@
             })
             let house = try await Household(bench)
             let plans = house.owner.tresor(house.tresor)
-            await #expect(throws: TresorError.store(.full)) { try await house.owner.create("second") }
-            await #expect(throws: TresorError.store(.full)) { try await plans.perform(.rotate) }
+            await #expect(throws: TresorError.failed(.full)) { try await house.owner.create("second") }
+            await #expect(throws: TresorError.failed(.full)) { try await plans.perform(.rotate) }
             try await house.writer.tresor(house.tresor).perform(.leave)
             try await plans.perform(.revoke([house.reader.user]))
             let account = try await house.signer(house.owner).ask(AccountRequest())
@@ -239,7 +239,7 @@
             let cast = PreviewCast(store: store, clock: bench.clock)
             let owner = try await cast.person("owner")
             let plans = try await owner.create("plans")
-            await #expect(throws: TresorError.store(.full)) {
+            await #expect(throws: TresorError.failed(.full)) {
                 for _ in 0..<10 { try await plans.perform(.rotate) }
             }
         }
