@@ -19,7 +19,7 @@ struct RotateCommand: SurfaceCommand {
                 password gets the new keys. If it is interrupted, run it again. --approver names the people who approve \
                 from now on, in place of earlier ones; people who wait go on waiting.
                 """,
-            classes: [.identity, .write], further: [.noAccess],
+            classes: [.identity, .write], further: [.noAccess, .waiting],
             examples: ["tresor rotate -t interventions", "tresor rotate --identity --kit kit.txt"])
     }
 
