@@ -59,6 +59,11 @@
             }
         }
 
+        /// Refuses an operation from now on.
+        func refuse(_ operation: ServiceOperation, by refusal: Refusal) {
+            state.withLock { $0.lie = { $0 == operation ? ServiceReply(refusal) : $1 } }
+        }
+
         /// Answers this once more, and nothing behind it.
         func stop(behind operation: ServiceOperation) {
             state.withLock { ($0.last, $0.seen) = (operation, []) }

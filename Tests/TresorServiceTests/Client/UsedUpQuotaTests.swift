@@ -159,6 +159,31 @@
             #expect(found.contains("its records: the store"), "\(found)")
         }
 
+        /// A service may not say of whom it is that they read nothing.
+        @Test(arguments: [(TresorError.noAccess, 13), (.unverified, 16), (.waiting, 17)] as [(TresorError, Int32)])
+        func aRepairBelievesNoServiceThatWithholdsAll(_ said: TresorError, code: Int32) async throws {
+            let (stage, _) = try await stage(1_000_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@k260")
+            stage.handler.refuse(.blob, by: Refusal(said))
+            let found = try await stage.run(code, as: "anna", "check", "--repair", "-t", "x", "--json")
+            #expect(found.contains(/"level": ?"bad"/), "\(found)")
+        }
+
+        /// Somebody who did not compare the founder has checked nothing, and learns so.
+        @Test func theRecordsOfAnUncomparedFounderAreNotOK() async throws {
+            let (stage, _) = try await stage(1_000_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@tiny")
+            try await stage.run(0, as: "anna", "share", "-t", "x", "bruno")
+            let members = try await stage.run(0, as: "anna", "members", "-t", "x", "--json")
+            let id = String(try #require(members.firstMatch(of: /"tresor": ?"([0-9a-z]+)"/)).1)
+            #expect(
+                try await stage.run(0, as: "bruno", "check", "--repair", "-t", id, "--json").contains(
+                    /"level": ?"ok"/))
+            try await stage.run(0, as: "bruno", "verify", "anna", "--give-up", "--yes")
+            let found = try await stage.run(16, as: "bruno", "check", "--repair", "-t", id, "--json")
+            #expect(found.contains(/"level": ?"bad"/) && found.contains("its records: "), "\(found)")
+        }
+
         /// Nor does the upload of a writer, who has put parts of it.
         @Test func aRefusedUploadOfAWriterTakesNoRoom() async throws {
             let (stage, bench) = try await stage(1_000_000)
