@@ -146,6 +146,19 @@
             #expect(said.contains(/hint: tresor[^\n]* sync -t x\n/), "\(said)")
         }
 
+        /// What no later sync mends is a failure behind a compaction too, which is said to be done.
+        @Test(arguments: [(TresorError.unsupported, 19), (.unverified, 16)] as [(TresorError, Int32)])
+        func aFailureBehindACompactionIsOne(_ error: TresorError, code: Int32) async throws {
+            let (stage, _) = try await stage(230_000)
+            for name in ["c1", "c2", "c3"] { try await stage.run(0, as: "anna", "put", "-t", "x", "@\(name)") }
+            try await stage.run(18, as: "anna", "put", "-t", "x", "@c4")
+            try await stage.run(0, as: "anna", "put", "-t", "x", "--delete", "c1")
+            stage.handler.stop(behind: .deleteBlobs, by: Refusal(error))
+            let said = try await stage.messages(code, as: "anna", "compact", "-t", "x", "--yes")
+            #expect(said.contains(/kept [0-9]+ versions of x in [0-9]+ volume/), "\(said)")
+            #expect(said.contains("tresor: error: ") && !said.contains("not sent"), "\(said)")
+        }
+
         /// Records that a repair could not check are not called whole.
         @Test func aRepairWithoutItsCheckIsNotOK() async throws {
             let (stage, _) = try await stage(1_000_000)
