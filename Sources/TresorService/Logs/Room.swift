@@ -113,8 +113,8 @@
                 demand.unread == 0 || written.unread + demand.unread <= unreadDayByteCount
             else { return false }
             let entries = demand.entryCount
-            // Who deletes blobs has their room for entries at once, but not for ever more beside what is not erased yet. For
-            // other blobs the disk has to have it too.
+            // Deleted blobs make room for entries at once, but not for ever more beside what is not erased yet. For other
+            // blobs the disk has to have it too.
             let gone = entries == nil ? 0 : min(written.deletedBytes, quotas.bytes)
             switch demand.right {
             case .act:

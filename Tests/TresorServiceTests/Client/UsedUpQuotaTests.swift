@@ -146,7 +146,7 @@
             #expect(said.contains(/hint: tresor[^\n]* sync -t x\n/), "\(said)")
         }
 
-        /// What no later sync mends is a failure behind a compaction too, which is said to be done.
+        /// An error that no later sync mends is a failure behind a compaction too, which is said to be done.
         @Test(arguments: [(TresorError.unsupported, 19), (.unverified, 16)] as [(TresorError, Int32)])
         func aFailureBehindACompactionIsOne(_ error: TresorError, code: Int32) async throws {
             let (stage, _) = try await stage(230_000)
