@@ -108,6 +108,26 @@ extension Outbox {
         self[number] = .attachment(attachment)
     }
 
+    /// The store deletes the attachments of the sent commit: no other commit names them. Their pieces stay for a while, as
+    /// if they were being written.
+    ///
+    /// - Returns: their rows.
+    mutating func withdrawSent(at time: UInt64) -> [Held] {
+        let numbers = sentAttachments.compactMap(\.number)
+        let rows = held.filter { numbers.contains($0.number) }
+        for number in numbers { self[number] = .unfinished(until: time + Held.patience) }
+        return rows
+    }
+
+    /// The sent commit names withdrawn attachments again. Each takes the place of one that was made of its content since.
+    mutating func restore(_ rows: [Held]) {
+        for row in rows where isReserved(row.number) {
+            guard case .attachment(let made) = row.kind else { continue }
+            if let newer = attachment(of: made.content) { release([newer.number]) }
+            self[row.number] = row.kind
+        }
+    }
+
     /// Nobody needs these any more, and no program writes them further. What a change names stays.
     mutating func release(_ numbers: [HeldNumber]) {
         let named = contents

@@ -240,8 +240,11 @@ package struct Outbox: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A commit that was refused is the sent one again, unless something else became of its changes.
-    mutating func resume(_ former: Sent) {
+    ///
+    /// - Parameter rows: those of its attachments, from ``withdrawSent(at:)``.
+    mutating func resume(_ former: Sent, with rows: [Held]) {
         guard sent == nil, Set(pending.joined()).isSuperset(of: former.items) else { return }
+        restore(rows)
         freeze(former)
     }
 

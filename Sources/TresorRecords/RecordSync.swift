@@ -116,26 +116,30 @@ struct RecordSync: Sendable {
         guard let sent = box.sent else { return nil }
         // Another program of this home may have brought it into the log.
         guard try await isFree(sent) else { return 0 }
-        // From here on no program that brings it there lets go of the contents, which the store may lose.
-        let (count, tried) = try await outbox.change { (outbox) throws(TresorError) -> (Int?, Outbox?) in
-            guard outbox.sent == sent else { return (0, nil) }
+        // From here on no program that brings it there lets go of the contents, which the store may lose, and none names
+        // these attachments in another commit.
+        let (count, tried, rows) = try await outbox.change { (outbox) throws(TresorError) -> (Int?, Outbox?, [Held]) in
+            guard outbox.sent == sent else { return (0, nil, []) }
+            let rows = outbox.withdrawSent(at: client.clock())
             let count = outbox.refuse(as: sets, again: isAgain)
-            return (count, outbox)
+            return (count, outbox, rows)
         }
         guard let tried else { return 0 }
         report.outbox = tried
         do throws(TresorError) {
             try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
-            return count
         } catch {
             // A service keeps what an entry names by now, and for some days what somebody else has put too.
-            let mayBeKept = error == .noAccess || error == .altered
-            let isTaken = try await mayBeKept ? !isFree(sent) : false
-            if !isTaken, error == .noAccess { return count }
-            try await outbox.change { (outbox) throws(TresorError) in outbox.resume(sent) }
-            guard isTaken else { throw error }
-            return 0
+            var (isFree, failure) = (Bool?.none, error)
+            do throws(TresorError) { isFree = try await self.isFree(sent) } catch let other { failure = other }
+            if isFree != true || error != .noAccess {
+                try await outbox.change { (outbox) throws(TresorError) in outbox.resume(sent, with: rows) }
+                guard isFree == false else { throw failure }
+                return 0
+            }
         }
+        await outbox.release(rows.map(\.number))
+        return count
     }
 
     /// Whether the log has no entry in the place of a commit.

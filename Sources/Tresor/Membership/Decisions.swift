@@ -34,11 +34,12 @@ package struct Decisions: Sendable {
     /// - Parameters:
     ///   - acts: approvals and refusals of grants, as they were shown.
     ///   - tresor: the tresor of all of them.
-    ///   - report: takes the number of acts that have happened, each time that a verified reading proves more of them.
+    ///   - report: takes the number of acts that have happened, each time that a verified reading proves more of them; and
+    ///     the number of those that were sent behind these, where that reading fails.
     /// - Throws: the error of the first act that is refused, as ``Tresors/perform(_:on:expecting:acceptingUnverified:)``
-    ///   has them. The acts before it have happened, and `report` was told of them.
+    ///   has them, or of a reading. `report` was told of the acts before it that have happened.
     @concurrent package func perform(
-        _ acts: [Act], on tresor: TresorID, report: @Sendable (_ count: Int) -> Void = { _ in }
+        _ acts: [Act], on tresor: TresorID, report: @Sendable (_ count: Int, _ unproved: Int) -> Void = { _, _ in }
     ) async throws(TresorError) {
         var (count, attempts) = (0, 0)
         var keys: (epochs: ClosedRange<UInt64>, keys: ApprovalKeys)?
@@ -47,10 +48,16 @@ package struct Decisions: Sendable {
             try Cancellation.check()
             let state = try await client.logs.steadyState(of: tresor)
             let run = await send(acts[count..<min(count + Self.runCount, acts.count)], onto: state, &keys)
-            let written = try await prove(run, of: tresor)
+            let written: Int
+            do throws(TresorError) {
+                written = try await prove(run, of: tresor)
+            } catch {
+                report(count, run.sent.count)
+                throw error
+            }
             attempts = written == 0 ? attempts + 1 : 0
             count += written
-            if written > 0 { report(count) }
+            if written > 0 { report(count, 0) }
             let missing = run.sent.count - written
             guard missing == 0 || missing == 1 && run.isOvertaken else { throw .store(.notStored) }
             if let refusal = run.refusal { throw refusal }

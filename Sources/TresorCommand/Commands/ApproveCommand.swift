@@ -152,7 +152,16 @@ struct ApproveCommand: SurfaceCommand {
         } catch {
             throw Self.failure(of: error, for: petition.who, user: applicant.chain.user)
         }
-        try say(petition, workplace)
+        try Self.say(petition, refuse, options.json, workplace)
+    }
+
+    /// The petitions that were decided about, and said to be.
+    private struct Told {
+        var count = 0
+        /// How many were sent behind these, and are in the log or not.
+        var unprovedCount = 0
+        /// The first failure of standard output.
+        var failure: (any Error)?
     }
 
     /// Decides about shares of one tresor, and says of each that it has happened before the first that fails.
@@ -160,22 +169,43 @@ struct ApproveCommand: SurfaceCommand {
         _ petitions: [Petition], of tresor: TresorID, _ session: Session, _ workplace: CommandContext
     ) async throws {
         let acts = petitions.compactMap(\.pending).map { refuse ? Act.refuse($0) : Act.approve($0) }
-        let count = Mutex(0)
-        let failure: TresorError?
+        let (isRefused, isJSON) = (refuse, options.json)
+        let told = Mutex(Told())
         do throws(TresorError) {
-            try await Decisions(session: session).perform(acts, on: tresor) { now in count.withLock { $0 = now } }
-            failure = nil
+            try await Decisions(session: session).perform(acts, on: tresor) { count, unprovedCount in
+                told.withLock { told in
+                    for petition in petitions[told.count..<count] {
+                        do {
+                            try Self.say(petition, isRefused, isJSON, workplace)
+                        } catch {
+                            told.failure = told.failure ?? error
+                        }
+                    }
+                    (told.count, told.unprovedCount) = (count, unprovedCount)
+                }
+            }
         } catch {
-            failure = error
+            let (count, unprovedCount) = told.withLock { ($0.count, $0.unprovedCount) }
+            guard unprovedCount > 0 else { throw Self.failure(of: error, for: petitions[count].who, user: nil) }
+            throw Self.failure(of: error, behind: unprovedCount, refuse ? "refusal" : "approval")
         }
-        let happened = count.withLock { $0 }
-        for petition in petitions.prefix(happened) { try say(petition, workplace) }
-        if let failure { throw Self.failure(of: failure, for: petitions[happened].who, user: nil) }
+        if let failure = told.withLock({ $0.failure }) { throw failure }
     }
 
-    private func say(_ petition: Petition, _ workplace: CommandContext) throws {
-        let state = refuse ? "refused" : petition.approvedState
+    /// The failure of the reading behind decisions that were sent.
+    private static func failure(of error: TresorError, behind count: Int, _ noun: String) -> CommandFailure {
+        let sent = count == 1 ? "1 \(noun) was sent" : "up to \(count) \(noun)s were sent"
+        let failure = CommandFailure(error)
+        return CommandFailure(
+            failure.error, "\(sent), and the log could not be read again: \(failure.message)",
+            hints: failure.hints + ["tresor approve"])
+    }
+
+    private static func say(
+        _ petition: Petition, _ isRefused: Bool, _ isJSON: Bool, _ workplace: CommandContext
+    ) throws {
+        let state = isRefused ? "refused" : petition.approvedState
         workplace.output.say("\(petition.who) \(petition.isPlural ? "are" : "is") \(state)")
-        if options.json { try workplace.output.object(petition.object(state: state, workplace)) }
+        if isJSON { try workplace.output.object(petition.object(state: state, workplace)) }
     }
 }

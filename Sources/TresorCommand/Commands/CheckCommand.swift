@@ -217,7 +217,7 @@ struct CheckCommand: InputsCommand {
             try await repairKeys(of: state, session, workplace)
             try await workplace.addNewestCard(of: session, to: state)
         }
-        let flaw = try await flaw(in: session.records(in: id))
+        let flaw = try await flaw(of: state, session)
         if options.json {
             var object: JSONObject = [
                 "type": "finding", "level": flaw == nil ? "ok" : "bad", "subject": .string(id.description),
@@ -230,15 +230,15 @@ struct CheckCommand: InputsCommand {
     }
 
     /// The failure of records that are not whole after a restoration, or that could not be checked; `nil` for those that
-    /// are, and for somebody who reads none of them.
-    private func flaw(in records: Records) async throws -> CommandFailure? {
+    /// are, and for somebody who reads none of them. The verified log says who that is: a store may say anything.
+    private func flaw(of state: LogState, _ session: Session) async throws -> CommandFailure? {
+        guard state.members[session.user] != nil, state.waiting[session.user] == nil else { return nil }
         do throws(TresorError) {
-            // A home does not keep attachments, so nobody can restore these.
-            return try await records.check().lackedContents.map { CommandFailure(.store(.withheld), $0) }
+            return try await session.records(in: state.tresor).check().flaw(of: state.tresor)
         } catch {
-            if [.noAccess, .waiting, .unverified].contains(error) { return nil }
             guard error != .cancelled else { throw error }
-            return CommandFailure(of: error, "its records: \(CommandFailure(error).message)")
+            let failure = CommandFailure(error)
+            return CommandFailure(failure.error, "its records: \(failure.message)", hints: failure.hints)
         }
     }
 

@@ -65,7 +65,8 @@ struct CompactCommand: SurfaceCommand {
         try await sendRest(of: records, summary, session, workplace)
     }
 
-    /// Sends what there was no room for before. The compaction is done, whatever becomes of that.
+    /// Sends what there was no room for before. The compaction is done, and said to be. So a store that takes nothing now
+    /// is no failure; a log that is forked, for example, is one.
     private func sendRest(
         of records: Records, _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext
     ) async throws {
@@ -77,12 +78,15 @@ struct CompactCommand: SurfaceCommand {
             guard let error = report.held else { return }
             (unsent, held) = (report.unsent, error)
         } catch {
-            guard error != .cancelled else { throw error }
             held = error
         }
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
         let failure = await workplace.failure(held, of: summary, session)
+        switch held {
+        case .store, .busy, .noAccess: break
+        default: throw failure
+        }
         workplace.output.say("\(count(unsent.count, "record")) not sent: \(failure.message)")
         let hints = failure.hints.isEmpty ? ["tresor sync -t \(Shell.word(tresor.tresor))"] : failure.hints
         for hint in hints { workplace.output.hint(hint) }

@@ -16,30 +16,17 @@ extension FindingReport {
             if [.noAccess, .waiting, .unverified, .notFound, .forked].contains(error) { return }
             return try add("bad", subject, "its records: \(CommandFailure(error).message)", CommandError(error))
         }
-        func entries(_ numbers: [UInt64]) -> String {
-            numbers.prefix(3).map { String($0) }.joined(separator: ", ") + (numbers.count > 3 ? " and others" : "")
-        }
-        if !found.lost.isEmpty {
-            let repair = HintCompletion.complete("tresor check --repair -t \(id.description.prefix(10))")
-            let text = "the store lacks the records of entry \(entries(found.lost)): \(repair)"
-            try add("bad", subject, text, .store(.withheld))
-        }
+        let repair = ": " + HintCompletion.command("check --repair -t \(id.description.prefix(10))")
+        if let text = found.lackedPacks { try add("bad", subject, text + repair, .store(.withheld)) }
         if let text = found.lackedContents { try add("bad", subject, text, .store(.withheld)) }
         if let error = found.checkpointError {
-            let (entry, short) = ("entry \(found.checkpoint)", id.description.prefix(10))
-            let text =
-                switch error {
-                case .store:
-                    "the store lacks volumes of \(entry): \(HintCompletion.command("check --repair -t \(short)"))"
-                case .altered:
-                    "\(entry) keeps other records than were put; who wrote it: "
-                        + HintCompletion.command("log -t \(short)")
-                default: "the volumes of \(entry): \(CommandFailure(error).message)"
-                }
-            try add("bad", subject, text, CommandError(error))
+            let ways: String
+            if case .store = error { ways = repair } else { ways = "" }
+            try add("bad", subject, found.words(for: error, of: id) + ways, CommandError(error))
         }
         if !found.void.isEmpty {
-            try add("warn", subject, "nobody can read the records of entry \(entries(found.void))", nil)
+            let entries = RecordFindings.entries(found.void)
+            try add("warn", subject, "nobody can read the records of entry \(entries)", nil)
         }
         if !found.unsent.isEmpty {
             let count = found.unsent.count == 1 ? "1 record has" : "\(found.unsent.count) records have"
@@ -50,6 +37,37 @@ extension FindingReport {
 }
 
 extension RecordFindings {
+    /// The failure of a restoration that leaves these; `nil` for none. A home does not keep attachments, so nobody can
+    /// restore these.
+    func flaw(of id: TresorID) -> CommandFailure? {
+        let way = "; an owner or a writer who has them can restore them"
+        if let text = lackedPacks { return CommandFailure(.store(.withheld), text + way) }
+        if let text = lackedContents { return CommandFailure(.store(.withheld), text) }
+        return checkpointError.map { error in
+            let isLacking = if case .store = error { true } else { false }
+            return CommandFailure(of: error, words(for: error, of: id) + (isLacking ? way : ""))
+        }
+    }
+
+    /// The words for packs that the store lacks; `nil` for none.
+    var lackedPacks: String? { lost.isEmpty ? nil : "the store lacks the records of entry \(Self.entries(lost))" }
+
+    /// The words for what is wrong with the newest checkpoint.
+    func words(for error: TresorError, of id: TresorID) -> String {
+        switch error {
+        case .store: "the store lacks volumes of entry \(checkpoint)"
+        case .altered:
+            "entry \(checkpoint) keeps other records than were put; who wrote it: "
+                + HintCompletion.command("log -t \(id.description.prefix(10))")
+        default: "the volumes of entry \(checkpoint): \(CommandFailure(error).message)"
+        }
+    }
+
+    /// Some numbers of entries.
+    static func entries(_ numbers: [UInt64]) -> String {
+        numbers.prefix(3).map { String($0) }.joined(separator: ", ") + (numbers.count > 3 ? " and others" : "")
+    }
+
     /// The words for contents that the store lacks; `nil` for none.
     var lackedContents: String? {
         guard let first = lostContents.first else { return nil }

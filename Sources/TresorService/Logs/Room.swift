@@ -58,8 +58,10 @@
         }
     }
 
-    /// The numbers of *authors* by which a demand is judged.
+    /// The numbers by which a demand is judged.
     struct Written: Sendable {
+        /// The room that the founder has used.
+        let usage: Usage
         /// The entries of the author in the tresor.
         var entries: UInt64 = 0
         var bytes: UInt64 = 0
@@ -93,33 +95,36 @@
             let quotas = context.settings.quotas
             guard demand.unread <= Self.unreadByteCount else { throw .failed(.full) }
             let usage = try await context.usage.usage(of: demand.founder) { old in
-                Self.fits(demand, old, Self.rough(demand, old), in: quotas.half)
+                Self.fits(demand, Self.rough(demand, old), in: quotas.half)
             }
             // The rows are read only where they can make a difference.
-            guard demand.unread > 0 || !Self.fits(demand, usage, Self.rough(demand, usage), in: quotas) else { return }
-            guard Self.fits(demand, usage, try await written(demand), in: quotas) else { throw .failed(.full) }
+            guard demand.unread > 0 || !Self.fits(demand, Self.rough(demand, usage), in: quotas) else { return }
+            guard Self.fits(demand, try await written(demand), in: quotas) else { throw .failed(.full) }
         }
 
         /// Bounds what was written: by the author from above, by others from below.
         private static func rough(_ demand: Demand, _ usage: Usage) -> Written {
-            Written(entries: demand.entryCount ?? 0, bytes: usage.bytes)
+            Written(usage: usage, entries: demand.entryCount ?? 0, bytes: usage.bytes)
         }
 
-        static func fits(_ demand: Demand, _ usage: Usage, _ written: Written, in quotas: Quotas) -> Bool {
+        private static func fits(_ demand: Demand, _ written: Written, in quotas: Quotas) -> Bool {
+            let usage = written.usage
             guard demand.tresors == 0 || usage.tresors + demand.tresors <= quotas.tresors,
                 demand.unread == 0 || written.unread + demand.unread <= unreadDayByteCount
             else { return false }
             let entries = demand.entryCount
+            // Deleted blobs make room for entries at once, but not for ever more beside what is not erased yet. For other
+            // blobs the disk has to have it too.
+            let gone = entries == nil ? 0 : min(written.deletedBytes, quotas.bytes)
             switch demand.right {
             case .act:
                 let own = usage.bytes - min(usage.bytes, written.othersBytes)
                 let ownEntries = entries.map { $0 - min($0, written.othersEntries) }
-                return own + demand.bytes <= quotas.bytes(with: .whole)
+                return own - min(own, gone) + demand.bytes <= quotas.bytes(with: .whole)
                     && ownEntries.map { $0 < quotas.entries } ?? true
             case .owner:
-                // Who deletes blobs has their room for entries at once. For other blobs the disk has to have it too.
-                let gone = entries == nil ? 0 : written.deletedBytes
                 return usage.bytes - min(usage.bytes, gone) + demand.bytes <= quotas.bytes(with: demand.reserve)
+                    && usage.bytes + demand.bytes <= quotas.bytes(with: .whole)
                     && entries.map { $0 < quotas.entries } ?? true
             case .other:
                 return leavesHalf(demand.bytes, beside: written.bytes, of: usage.bytes, in: quotas.bytes)
@@ -147,7 +152,7 @@
         func written(_ demand: Demand) async throws(TresorError) -> Written {
             let isFounder = demand.author == demand.founder
             let found = try await rows(of: demand, isFounder: isFounder)
-            var written = Written()
+            var written = Written(usage: try Usage(found[3]))
             if let row = found[0].first, try row.number(2) == Self.day(at: context.now) {
                 written.unread = try row.number(3)
             }
@@ -164,8 +169,7 @@
                 written.entries = try Self.count(found[0].first, 0)
                 written.bytes = try Self.count(found[0].first, 1)
                 written.othersEntries = entries - min(entries, written.entries)
-                let all = try Self.count(found[3].first, 1)
-                written.othersBytes = all - min(all, bytesOfAuthors)
+                written.othersBytes = written.usage.bytes - min(written.usage.bytes, bytesOfAuthors)
             }
             return written
         }

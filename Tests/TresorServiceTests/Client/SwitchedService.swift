@@ -16,6 +16,7 @@
             var seen: [ServiceOperation] = []
             /// The operation behind which it answers nothing; `nil` for none.
             var last: ServiceOperation?
+            var end = Refusal(.unavailable, .store(.other))
             /// Changes the answers of the service.
             var lie: @Sendable (ServiceOperation, ServiceReply) -> ServiceReply = { $1 }
         }
@@ -29,12 +30,12 @@
         }
 
         func answer(_ call: ServiceCall) async -> ServiceReply {
-            let (service, lie, isOver) = state.withLock { state in
+            let (service, lie, end) = state.withLock { state in
                 let isOver = state.last.map { state.seen.contains($0) } ?? false
                 state.seen.append(call.operation)
-                return (state.service, state.lie, isOver)
+                return (state.service, state.lie, isOver ? state.end : nil)
             }
-            guard !isOver else { return ServiceReply(Refusal(.unavailable, .store(.other))) }
+            if let end { return ServiceReply(end) }
             return lie(call.operation, await service.answer(call))
         }
 
@@ -59,9 +60,14 @@
             }
         }
 
+        /// Refuses an operation from now on.
+        func refuse(_ operation: ServiceOperation, by refusal: Refusal) {
+            state.withLock { $0.lie = { $0 == operation ? ServiceReply(refusal) : $1 } }
+        }
+
         /// Answers this once more, and nothing behind it.
-        func stop(behind operation: ServiceOperation) {
-            state.withLock { ($0.last, $0.seen) = (operation, []) }
+        func stop(behind operation: ServiceOperation, by end: Refusal = Refusal(.unavailable, .store(.other))) {
+            state.withLock { ($0.last, $0.end, $0.seen) = (operation, end, []) }
         }
 
         /// The operations that it was asked for since the last call.

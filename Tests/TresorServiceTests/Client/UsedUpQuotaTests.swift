@@ -148,6 +148,19 @@
             #expect(said.contains(/hint: tresor[^\n]* sync -t x\n/), "\(said)")
         }
 
+        /// An error that no later sync mends is a failure behind a compaction too, which is said to be done.
+        @Test(arguments: [(TresorError.unsupported, 19), (.unverified, 16)] as [(TresorError, Int32)])
+        func aFailureBehindACompactionIsOne(_ error: TresorError, code: Int32) async throws {
+            let (stage, _) = try await stage(230_000)
+            for name in ["c1", "c2", "c3"] { try await stage.run(0, as: "anna", "put", "-t", "x", "@\(name)") }
+            try await stage.run(18, as: "anna", "put", "-t", "x", "@c4")
+            try await stage.run(0, as: "anna", "put", "-t", "x", "--delete", "c1")
+            stage.handler.stop(behind: .deleteBlobs, by: Refusal(error))
+            let said = try await stage.messages(code, as: "anna", "compact", "-t", "x", "--yes")
+            #expect(said.contains(/kept [0-9]+ versions of x in [0-9]+ volume/), "\(said)")
+            #expect(said.contains("tresor: error: ") && !said.contains("not sent"), "\(said)")
+        }
+
         /// Records that a repair could not check are not called whole.
         @Test func aRepairWithoutItsCheckIsNotOK() async throws {
             let (stage, _) = try await stage(1_000_000)
@@ -159,6 +172,31 @@
             let found = try await stage.run(18, as: "anna", "check", "--repair", "-t", "x", "--json")
             #expect(found.contains(/"level": ?"bad"/), "\(found)")
             #expect(found.contains("its records: the store"), "\(found)")
+        }
+
+        /// A service may not say of whom it is that they read nothing.
+        @Test(arguments: [(TresorError.noAccess, 13), (.unverified, 16), (.waiting, 17)] as [(TresorError, Int32)])
+        func aRepairBelievesNoServiceThatWithholdsAll(_ said: TresorError, code: Int32) async throws {
+            let (stage, _) = try await stage(1_000_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@k260")
+            stage.handler.refuse(.blob, by: Refusal(said))
+            let found = try await stage.run(code, as: "anna", "check", "--repair", "-t", "x", "--json")
+            #expect(found.contains(/"level": ?"bad"/), "\(found)")
+        }
+
+        /// Somebody who did not compare the founder has checked nothing, and learns so.
+        @Test func theRecordsOfAnUncomparedFounderAreNotOK() async throws {
+            let (stage, _) = try await stage(1_000_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@tiny")
+            try await stage.run(0, as: "anna", "share", "-t", "x", "bruno")
+            let members = try await stage.run(0, as: "anna", "members", "-t", "x", "--json")
+            let id = String(try #require(members.firstMatch(of: /"tresor": ?"([0-9a-z]+)"/)).1)
+            #expect(
+                try await stage.run(0, as: "bruno", "check", "--repair", "-t", id, "--json").contains(
+                    /"level": ?"ok"/))
+            try await stage.run(0, as: "bruno", "verify", "anna", "--give-up", "--yes")
+            let found = try await stage.run(16, as: "bruno", "check", "--repair", "-t", id, "--json")
+            #expect(found.contains(/"level": ?"bad"/) && found.contains("its records: "), "\(found)")
         }
 
         /// Nor does the upload of a writer, who has put parts of it.

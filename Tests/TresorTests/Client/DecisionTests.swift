@@ -3,6 +3,7 @@
 import Synchronization
 import Testing
 import TresorCrypto
+import TresorTesting
 
 @testable import Tresor
 @testable import TresorCore
@@ -32,21 +33,24 @@ import TresorCrypto
 
     private func state() async throws -> LogState { try await anna.client.logs.state(of: tresor) }
 
-    /// Decides, and returns the error and the counts that were reported.
-    private func decide(_ acts: [Act]) async -> (error: TresorError?, counts: [Int]) {
-        let counts = Mutex<[Int]>([])
-        let error = await failure { [clinic, tresor] in
-            try await Decisions(session: clinic).perform(acts, on: tresor) { count in
-                counts.withLock { $0.append(count) }
+    /// Decides, and returns the error and the counts that were reported: of what happened, and of what nobody could read.
+    private func decide(
+        _ acts: [Act], by session: Session? = nil
+    ) async -> (error: TresorError?, counts: [Int], unproved: [Int]) {
+        let counts = Mutex<[(Int, Int)]>([])
+        let error = await failure { [session = session ?? clinic, tresor] in
+            try await Decisions(session: session).perform(acts, on: tresor) { count, unproved in
+                counts.withLock { $0.append((count, unproved)) }
             }
         }
-        return (error, counts.withLock { $0 })
+        let told = counts.withLock { $0 }
+        return (error, told.map(\.0), told.map(\.1))
     }
 
     @Test func theLogIsReadOnceBeforeAndOnceAfter() async throws {
         let (written, shown) = (evil.writeCount, evil.shownCount)
         let decided = await decide([.approve(pending[0]), .refuse(pending[1]), .approve(pending[2])])
-        #expect(decided.error == nil && decided.counts == [3])
+        #expect(decided.error == nil && decided.counts == [3] && decided.unproved == [0])
         #expect(evil.writeCount == written + 3)
         // The last entry twice, and that one again with the three new ones.
         #expect(evil.shownCount <= shown + 6)
@@ -97,6 +101,21 @@ import TresorCrypto
         evil.behave()
         let after = try await state()
         #expect(after.members[people[0].user] != nil && after.waiting.count == 2)
+    }
+
+    /// The connection breaks behind the second entry, so that nobody can read which of them are in the log.
+    @Test func whatWasSentAndCannotBeReadIsReported() async throws {
+        let counts = CallCounts()
+        var world = world
+        world.store = FaultyStore(evil) { call in
+            if call.name == "append" { counts.count("append") }
+            return counts.counts["append", default: 0] > 2 ? .refusing(.store(.unreachable)) : nil
+        }
+        let session = Session(client: world.client(clinic.client.home), identity: clinic.identity)
+        let decided = await decide(pending.map(Act.approve), by: session)
+        let isOfTheStore = if case .store? = decided.error { true } else { false }
+        #expect(isOfTheStore && decided.counts == [0] && decided.unproved == [2])
+        #expect(try await state().waiting.count == 1)
     }
 
     @Test func aCancelledTaskDecidesNothing() async throws {

@@ -216,7 +216,7 @@ import TresorTesting
     }
 
     /// Another program of the home brings the commit into the log, so that a service deletes nothing, whoever asks.
-    @Test(arguments: [TresorError.noAccess, .altered])
+    @Test(arguments: [TresorError.noAccess, .altered, .store(.other)])
     func A145_whatIsInTheLogByThenIsNotSentAgain(_ refusal: TresorError) async throws {
         let scene = try await AttachmentScene()
         let content = AttachmentScene.content(70_000)
@@ -248,6 +248,75 @@ import TresorTesting
         #expect(report.held == .store(.full) && report.unsent == ["scan"])
         #expect(try await scene.records.sync().unsent == [])
         #expect(try await scene.records.get("scan").content == content)
+    }
+
+    /// Another program makes a commit anew and brings it into the log, between the reading of the log and the deletion. It
+    /// lets go of the content, so what is deleted is not what that commit names.
+    @Test func A145_noCommitNamesWhatIsBeingDeleted() async throws {
+        let scene = try await AttachmentScene()
+        let content = AttachmentScene.content(70_000)
+        try await scene.records.put("scan", content)
+        let other = scene.device(scene.home)
+        let late = LateStore(scene.store) { (_) async throws(TresorError) in
+            let report = try await other.sync()
+            #expect(report.sentCount == 1 && report.held == nil)
+        }
+        _ = try await scene.device(scene.home, over: late).sync()
+        #expect(try await scene.records.sync().unsent == [])
+        #expect(scene.isClean())
+        #expect(try await scene.records.get("scan").content == content)
+    }
+
+    /// Nobody can ask whether the commit is in the log: it stays the sent one, with its attachment, and is not sent twice.
+    @Test(arguments: [true, false])
+    func A145_aCommitWhosePlaceNobodyCanReadIsTheSentOneAgain(isTaken: Bool) async throws {
+        let scene = try await AttachmentScene()
+        let content = AttachmentScene.content(70_000)
+        try await scene.records.put("scan", content)
+        let before = try await scene.state().entryCount
+        let (truth, counts) = (scene.store, CallCounts())
+        let late = LateStore(truth) { (change) async throws(TresorError) in
+            if isTaken { _ = try await truth.append(change) }
+            counts.count("deleteBlobs")
+            throw .store(.inputOutput)
+        }
+        let away = FaultyStore(late) { call in
+            call.name == "entries" && counts.counts["deleteBlobs"] != nil ? .refusing(.store(.unreachable)) : nil
+        }
+        #expect(try await scene.device(scene.home, over: away).sync().held == .store(.unreachable))
+        let box = try await scene.records.outbox.present()
+        #expect(box.sent != nil && box.pending.isEmpty && box.lostAttachments == [])
+        #expect(try await scene.records.sync().unsent == [])
+        #expect(try await scene.state().entryCount == before + 1)
+        #expect(scene.isClean())
+        #expect(try await scene.records.get("scan").content == content)
+    }
+
+    /// A withdrawn attachment gives way to none that another program has made since, and takes nobody's number.
+    @Test func A145_aCommitThatIsSentAgainHasEachAttachmentOnce() async throws {
+        let scene = try await AttachmentScene()
+        try await scene.records.put("scan", AttachmentScene.content(70_000))
+        #expect(try await scene.device(scene.home, over: scene.refusing("append")).sync().held != nil)
+        let frozen = try await scene.records.outbox.present()
+        let sent = try #require(frozen.sent)
+        let made = try #require(frozen.attachments.first)
+        var box = frozen
+        let rows = box.withdrawSent(at: 0)
+        let most = box.refuse(as: [sent.items], again: true)
+        #expect(most == nil && box.attachments.isEmpty && box.sent == nil)
+        // Another one is made of the content, or the number is given up.
+        var (twice, gone) = (box, box)
+        let number = try twice.reserve(isContent: false, at: 0, mark: 7)
+        twice[number] = .attachment(made.attachment)
+        twice.resume(sent, with: rows)
+        #expect(twice.sent == sent && twice.attachments.map(\.number) == [made.number])
+        #expect(try Outbox(twice.bytes) == twice)
+        gone.forget(made.number)
+        let next = try gone.reserve(isContent: false, at: 0, mark: 8)
+        #expect(next.value == made.number.value)
+        gone.resume(sent, with: rows)
+        #expect(gone.sent == sent && gone.attachments.isEmpty && gone.isReserved(next))
+        #expect(try Outbox(gone.bytes) == gone)
     }
 }
 

@@ -287,6 +287,9 @@
                 try await service.sweep()
                 return engine.takeTexts().filter { $0.hasPrefix("DELETE FROM blobs ") }.count == 1
             }
+            try await Self.expectReal(without: .deletedRoom) {
+                try await ReserveTests.writeAndDelete(in: Household(Bench())).count == 20
+            }
             try await Self.expectReal(without: .wholeParts) {
                 let house = try await Household(Bench())
                 for part: UInt32 in 0..<2 {
