@@ -6,6 +6,7 @@
     import TresorCrypto
 
     @testable import Tresor
+    @testable import TresorRemote
     @testable import TresorService
 
     /// People before a service whose quota is used up: what was refused takes no room, and room is freed.
