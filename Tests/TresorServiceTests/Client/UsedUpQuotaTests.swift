@@ -192,7 +192,7 @@
             let members = try await stage.run(0, as: "anna", "members", "-t", "x", "--json")
             let id = String(try #require(members.firstMatch(of: /"tresor": ?"([0-9a-z]+)"/)).1)
             #expect(
-                try await stage.run(0, as: "bruno", "check", "--repair", "-t", id, "--json").contains(
+                try await stage.run(0, as: "bruno", "check", "--repair", "-t", "anna/x", "--json").contains(
                     /"level": ?"ok"/))
             try await stage.run(0, as: "bruno", "verify", "anna", "--give-up", "--yes")
             let found = try await stage.run(16, as: "bruno", "check", "--repair", "-t", id, "--json")
