@@ -38,7 +38,7 @@ package struct Decisions: Sendable {
     ///     the number of those that were sent behind these, where that reading fails.
     /// - Throws: the error of the first act that is refused, as ``Tresors/perform(_:on:expecting:acceptingUnverified:)``
     ///   has them, or of a reading. `report` was told of the acts before it that have happened.
-    @concurrent package func perform(
+    @concurrent package func decide(
         _ acts: [Act], on tresor: TresorID, report: @Sendable (_ count: Int, _ unproved: Int) -> Void = { _, _ in }
     ) async throws(TresorError) {
         var (count, attempts) = (0, 0)

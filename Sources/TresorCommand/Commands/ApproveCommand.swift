@@ -172,7 +172,7 @@ struct ApproveCommand: SurfaceCommand {
         let (isRefused, isJSON) = (refuse, options.json)
         let told = Mutex(Told())
         do throws(TresorError) {
-            try await Decisions(session: session).perform(acts, on: tresor) { count, unprovedCount in
+            try await Decisions(session: session).decide(acts, on: tresor) { count, unprovedCount in
                 told.withLock { told in
                     for petition in petitions[told.count..<count] {
                         do {

@@ -82,15 +82,16 @@
 
         @Test("Log and metrics say which room is full, that a name is another one, and that a proxy is old")
         func namesTheCause() async throws {
-            let replies: [(Refusal, String)] = [
-                (Refusal(.failed(.full)), "quota"), (Refusal(.store(.full)), "disk-full"),
-                (Refusal(.store(.inputOutput)), "database"), (Refusal(.failed(.notNoted)), "revocations"),
+            let replies: [(Refusal, String, String)] = [
+                (Refusal(.failed(.full)), "failed", "quota"), (Refusal(.store(.full)), "store", "disk-full"),
+                (Refusal(.store(.inputOutput)), "store", "database"),
+                (Refusal(.failed(.notNoted)), "store", "revocations"),
             ]
-            for (refusal, cause) in replies {
+            for (refusal, error, cause) in replies {
                 try await Wire.run(handler: NotingHandler(refusing: .card, by: refusal)) { wire in
                     _ = try await wire.send(Wire.request("card", headers: ["Connection: close"]))
-                    #expect(wire.log.all.last?.contains("\"error\":\"store\",\"cause\":\"\(cause)\"") == true)
-                    let label = "status=\"\(refusal.status.rawValue)\",outcome=\"store\",cause=\"\(cause)\"} 1"
+                    #expect(wire.log.all.last?.contains("\"error\":\"\(error)\",\"cause\":\"\(cause)\"") == true)
+                    let label = "status=\"\(refusal.status.rawValue)\",outcome=\"\(error)\",cause=\"\(cause)\"} 1"
                     #expect(wire.report.registry.text.contains(label))
                 }
             }

@@ -39,7 +39,7 @@ import TresorTesting
     ) async -> (error: TresorError?, counts: [Int], unproved: [Int]) {
         let counts = Mutex<[(Int, Int)]>([])
         let error = await failure { [session = session ?? clinic, tresor] in
-            try await Decisions(session: session).perform(acts, on: tresor) { count, unproved in
+            try await Decisions(session: session).decide(acts, on: tresor) { count, unproved in
                 counts.withLock { $0.append((count, unproved)) }
             }
         }
@@ -123,7 +123,7 @@ import TresorTesting
         let acts = pending.map(Act.approve)
         let task = Task { [clinic, tresor] () async -> TresorError? in
             withUnsafeCurrentTask { $0?.cancel() }
-            return await failure { try await Decisions(session: clinic).perform(acts, on: tresor) }
+            return await failure { try await Decisions(session: clinic).decide(acts, on: tresor) }
         }
         #expect(await task.value == .cancelled)
         #expect(evil.writeCount == written)
