@@ -174,7 +174,7 @@ package struct Outbox: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The sets that may be sent, and those for which the store had no room only if that is wanted.
-    private func ready(again isAgain: Bool) -> [[Item]] { isAgain ? pending : pending.filter { !isRefused($0) } }
+    private func ready(again isAgain: Bool) -> [[Item]] { pending.filter { isAgain || !isRefused($0) } }
 
     /// The bytes of a set, with the contents that lie beside the outbox.
     private func size(of set: [Item]) -> UInt64 {
