@@ -178,7 +178,12 @@ package struct Outbox: Hashable, Sendable, CustomStringConvertible {
 
     /// The bytes of a set, with the contents that lie beside the outbox.
     private func size(of set: [Item]) -> UInt64 {
-        set.reduce(0) { $0 + UInt64($1.byteCount) + ($1.heldContent.flatMap { content($0)?.byteCount } ?? 0) }
+        var size: UInt64 = 0
+        for item in set {
+            size += UInt64(item.byteCount)
+            if let place = item.heldContent, let content = content(place) { size += content.byteCount }
+        }
+        return size
     }
 
     /// Freezes a commit of some pending changes.

@@ -13,6 +13,7 @@ public protocol BlobStore: Sendable {
     ///   - part: the number of the part, from 0.
     ///   - bytes: at least one byte.
     ///   - hash: the hash of the whole blob, by which its bytes are judged when they are read.
+    ///   - tresor: the tresor of the blob.
     func putBlob(_ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID) async throws(TresorError)
 
     /// Returns one part of a blob, or `nil`.

@@ -75,10 +75,14 @@ public protocol LogStore: Sendable {
 
 /// The parts of key slots that are useless alone: server shares and kit copies (SPEC §8.2, §8.3, §11). A part of a ``Store``.
 public protocol EscrowStore: Sendable {
-    /// Stores the server share (32 bytes) of a device slot.
+    /// Stores the server share of a device slot.
     ///
-    /// - Parameter deviceKey: the public key of the device, by which a service knows the device. A store that everybody
-    ///   may use keeps it for such a service, or ignores it.
+    /// - Parameters:
+    ///   - share: 32 bytes.
+    ///   - deviceKey: the public key of the device, by which a service knows the device. A store that everybody may use
+    ///     keeps it for such a service, or ignores it.
+    ///   - user: the person of the slot.
+    ///   - device: the id of the slot.
     func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
 
     /// Returns the server share of a device slot, or `nil`.
