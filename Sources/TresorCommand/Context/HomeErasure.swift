@@ -242,24 +242,29 @@ struct HomeErasure {
     private static func hasLogin(_ login: ServiceLogin, _ session: Session) async throws -> Bool {
         do throws(TresorError) {
             let account = try await login.login.account()
-            return account.state == .active && account.hasRecord
-                && account.statement?.generation == session.identity.generation
+            guard account.state == .active, account.hasRecord, let statement = account.statement else { return false }
+            return statement.generation == session.identity.generation
         } catch {
-            guard error != .unsupported else {
-                throw CommandFailure(
-                    of: error,
-                    "the service at \(login.place) is of another release, and does not say whether it has a log-in of yours",
-                    hints: ["tresor recover --new-kit"])
-            }
-            guard error == .noAccess || error == .waiting else { throw await login.failure(of: error) }
-            guard error != .noAccess || (try? session.client.cleanup.isIntroducingBlocking()) == true else {
-                let handle = session.handle
-                throw CommandFailure.usage(
-                    "the service at \(login.place) does not take the keys of this home: you have newer ones, made on "
-                        + "another machine, or no account there",
-                    hints: ["tresor login \(Shell.word(handle.text))", "tresor register"])
-            }
+            try await judge(error, of: login, session)
             return false
+        }
+    }
+
+    /// - Throws: ``CommandFailure`` unless the error says that the service has no log-in.
+    private static func judge(_ error: TresorError, of login: ServiceLogin, _ session: Session) async throws {
+        if error == .unsupported {
+            throw CommandFailure(
+                of: error,
+                "the service at \(login.place) is of another release, and does not say whether it has a log-in of yours",
+                hints: ["tresor recover --new-kit"])
+        }
+        guard error == .noAccess || error == .waiting else { throw await login.failure(of: error) }
+        if error == .noAccess, (try? session.client.cleanup.isIntroducingBlocking()) != true {
+            let handle = session.handle
+            throw CommandFailure.usage(
+                "the service at \(login.place) does not take the keys of this home: you have newer ones, made on "
+                    + "another machine, or no account there",
+                hints: ["tresor login \(Shell.word(handle.text))", "tresor register"])
         }
     }
 
