@@ -39,8 +39,9 @@ extension Records {
     /// A change replaces every version of its record that the home shows now, or what the unsent change replaces on top
     /// of which it is made. What others changed by then stays beside it as another version.
     ///
-    /// - Parameter shown: the revision that must be shown now, for each record that is named, changed here or not; `nil`
-    ///   for none.
+    /// - Parameters:
+    ///   - changes: the changes.
+    ///   - shown: the revision that must be shown now, for each record that is named, changed here or not; `nil` for none.
     /// - Throws: ``TresorError/noAccess`` for a reader and for somebody who is no member; ``TresorError/notFound`` for the
     ///   deletion of a record that is not there; ``TresorError/busy`` where another revision than `shown` is shown;
     ///   ``TresorError/usage(_:)`` for a record twice, a name that begins with `tresor/` or breaks
@@ -194,8 +195,9 @@ extension Records {
     ///
     /// A content of more than 64 KiB is fetched from the store, if it has at most 64 MiB, and is not kept in the home.
     ///
-    /// - Parameter acceptingIncomplete: whether to continue although packs are missing, so that nothing is proved to be
-    ///   the newest.
+    /// - Parameters:
+    ///   - name: the name of the record.
+    ///   - acceptingIncomplete: whether to continue although packs are missing, so that nothing is proved to be the newest.
     /// - Throws: ``TresorError/notFound`` for a record that is deleted or was never there; ``TresorError/store(_:)``
     ///   where packs are missing, or the content is fetched and the store does not have it; ``TresorError/altered`` for
     ///   such a content that is not what the log names; ``TresorError/noAccess`` for somebody who is no member;
