@@ -37,7 +37,7 @@ enum Approvals {
         for start in stride(from: 0, to: count, by: turn) {
             let grants = pending[start..<(start + turn)]
             times.first += try await Measure.time {
-                try await Decisions(session: clinic).decide(grants.map(Act.approve), on: tresor)
+                try await Decisions(session: clinic).decide(grants.map(Decision.approve), on: tresor)
             }
             // The entry before them stands first.
             let written = try await store.entries(of: tresor, from: UInt64(count + start), limit: turn + 1)

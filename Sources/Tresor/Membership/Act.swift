@@ -21,10 +21,6 @@ public struct Act: Hashable, Sendable {
         case renew
         /// Names the people who approve from now on.
         case setApprovers([CardChain])
-        /// Approves the people who wait by a grant.
-        case approve(PendingGrant)
-        /// Refuses the people who wait by a grant.
-        case refuse(PendingGrant)
     }
 
     package let kind: Kind
@@ -73,12 +69,6 @@ public struct Act: Hashable, Sendable {
 
     /// Names the people who approve from now on; nobody waits for new grants without any. The key must change next.
     package static func setApprovers(_ chains: [CardChain]) -> Act { Act(kind: .setApprovers(chains)) }
-
-    /// Approves the people who wait by a grant, as it was shown.
-    package static func approve(_ grant: PendingGrant) -> Act { Act(kind: .approve(grant)) }
-
-    /// Refuses the people who wait by a grant, as it was shown.
-    package static func refuse(_ grant: PendingGrant) -> Act { Act(kind: .refuse(grant)) }
 }
 
 /// The files that a person can read with whom a tresor is shared.

@@ -3,7 +3,21 @@
 package import TresorCore
 package import TresorCrypto
 
-/// Decides about several grants of a tresor, one entry for each (SPEC §9.11, `decide`).
+/// A decision about the people who wait by a grant, as it was shown (SPEC §9.11).
+package enum Decision: Hashable, Sendable {
+    /// Admits them.
+    case approve(PendingGrant)
+    /// Refuses them.
+    case refuse(PendingGrant)
+
+    fileprivate var shown: PendingGrant {
+        switch self {
+        case .approve(let shown), .refuse(let shown): shown
+        }
+    }
+}
+
+/// Decides about grants of a tresor, one entry for each (SPEC §9.11, `decide`).
 ///
 /// The log is read before the first entry and after the last one, not in between: a thousand decisions cost little more
 /// than their keys and entries.
@@ -23,31 +37,53 @@ package struct Decisions: Sendable {
     /// The entries of a run that were sent.
     private struct Run: Sendable {
         var sent: [Head] = []
-        /// Whether another writer was faster than the last of them, by the word of the store.
-        var isOvertaken = false
-        /// The error that ended the run.
+        /// How many of them the store has confirmed: all, or all but the last one.
+        var confirmedCount = 0
+        /// The error that ended the run: of the entry behind those that were sent, or of the last one's sending.
         var refusal: TresorError?
+
+        /// Whether another writer was faster than the last of them, or its sending failed, by the word of the store.
+        var isOpen: Bool { confirmedCount < sent.count }
+    }
+
+    /// The approval keys that were opened last. Grants with the same history release the same ones.
+    private struct OpenedKeys {
+        private var last: (epochs: ClosedRange<UInt64>, keys: ApprovalKeys)?
+
+        mutating func keys(
+            of epochs: ClosedRange<UInt64>, in state: LogState, by keyRing: KeyRing
+        ) async throws(TresorError) -> ApprovalKeys {
+            if let last, last.epochs == epochs { return last.keys }
+            let keys = try await keyRing.approvalKeys(of: epochs, in: state)
+            last = (epochs, keys)
+            return keys
+        }
     }
 
     /// Approves or refuses grants.
     ///
     /// - Parameters:
-    ///   - acts: approvals and refusals of grants, as they were shown.
+    ///   - decisions: the decisions, in the order of their entries.
     ///   - tresor: the tresor of all of them.
-    ///   - report: takes the number of acts that have happened, each time that a verified reading proves more of them; and
-    ///     the number of those that were sent behind these, where that reading fails.
-    /// - Throws: the error of the first act that is refused, as ``Tresors/perform(_:on:expecting:acceptingUnverified:)``
-    ///   has them, or of a reading. `report` was told of the acts before it that have happened.
+    ///   - report: takes the number of decisions that have happened, each time that a verified reading proves more of them;
+    ///     and the number of those behind these that may have happened, where that reading fails.
+    /// - Throws: the error of the first decision that is refused, or of a reading. `report` was told of the decisions before
+    ///   it that have happened. ``TresorError/noAccess`` for somebody who is no approver with their newest keys;
+    ///   ``TresorError/busy`` when the grant is not what was shown any more, or others always write first;
+    ///   ``TresorError/usage(_:)`` for people who have waited for too long; ``TresorError/store(_:)`` and
+    ///   ``TresorError/altered`` for the approver's wraps, and when the store did not keep what it accepted;
+    ///   ``TresorError/cancelled``; the errors of the store and of the home.
     @concurrent package func decide(
-        _ acts: [Act], on tresor: TresorID, report: @Sendable (_ count: Int, _ unproved: Int) -> Void = { _, _ in }
+        _ decisions: [Decision], on tresor: TresorID,
+        report: @Sendable (_ count: Int, _ unproved: Int) -> Void = { _, _ in }
     ) async throws(TresorError) {
         var (count, attempts) = (0, 0)
-        var keys: (epochs: ClosedRange<UInt64>, keys: ApprovalKeys)?
-        while count < acts.count {
+        var keys = OpenedKeys()
+        while count < decisions.count {
             guard attempts < Self.attemptCount else { throw .busy }
             try Cancellation.check()
             let state = try await client.logs.steadyState(of: tresor)
-            let run = await send(acts[count..<min(count + Self.runCount, acts.count)], onto: state, &keys)
+            let run = await send(decisions[count...].prefix(Self.runCount), onto: state, &keys)
             let written: Int
             do throws(TresorError) {
                 written = try await prove(run, of: tresor)
@@ -58,15 +94,15 @@ package struct Decisions: Sendable {
             attempts = written == 0 ? attempts + 1 : 0
             count += written
             if written > 0 { report(count, 0) }
-            let missing = run.sent.count - written
-            guard missing == 0 || missing == 1 && run.isOvertaken else { throw .store(.notStored) }
-            if let refusal = run.refusal { throw refusal }
+            guard written >= run.confirmedCount else { throw .store(.notStored) }
+            let isWritten = run.isOpen && written == run.sent.count
+            if let refusal = run.refusal, !isWritten { throw refusal }
         }
     }
 
-    /// Sends an entry for each act, until one is refused or another writer is faster.
+    /// Sends an entry for each decision, until one is refused or another writer is faster.
     private func send(
-        _ acts: ArraySlice<Act>, onto state: LogState, _ keys: inout (epochs: ClosedRange<UInt64>, keys: ApprovalKeys)?
+        _ decisions: ArraySlice<Decision>, onto state: LogState, _ keys: inout OpenedKeys
     ) async -> Run {
         var run = Run()
         var fold = Fold(state: state)
@@ -75,8 +111,8 @@ package struct Decisions: Sendable {
             try await client.uninterrupted { [client] () async throws(TresorError) in
                 try client.archive.proveWritable()
             }
-            var rest = acts
-            while !rest.isEmpty, run.refusal == nil, !run.isOvertaken {
+            var rest = decisions
+            while !rest.isEmpty, run.refusal == nil, !run.isOpen {
                 let changes = await changes(for: rest.prefix(Self.burstCount), onto: &fold, previous, &keys, &run)
                 rest = rest.dropFirst(Self.burstCount)
                 previous = changes.last?.entry
@@ -89,15 +125,16 @@ package struct Decisions: Sendable {
         return run
     }
 
-    /// Signs the entries of acts, until one is refused.
+    /// Signs the entries of decisions, until one is refused.
     private func changes(
-        for acts: ArraySlice<Act>, onto fold: inout Fold, _ previous: [UInt8]?,
-        _ keys: inout (epochs: ClosedRange<UInt64>, keys: ApprovalKeys)?, _ run: inout Run
+        for decisions: ArraySlice<Decision>, onto fold: inout Fold, _ previous: [UInt8]?,
+        _ keys: inout OpenedKeys, _ run: inout Run
     ) async -> [LogChange] {
         var changes: [LogChange] = []
         do throws(TresorError) {
-            for act in acts {
-                let (draft, effect) = try await draft(act, onto: fold, &keys)
+            for decision in decisions {
+                guard let state = fold.state else { throw .altered }
+                let (draft, effect) = try await draft(decision, in: state, &keys)
                 changes.append(
                     try LogWriter(session: session).change(
                         draft, effect, onto: &fold, after: changes.last?.entry ?? previous))
@@ -108,7 +145,7 @@ package struct Decisions: Sendable {
         return changes
     }
 
-    /// Appends entries, until another writer is faster.
+    /// Appends entries, until another writer is faster or one fails, which may be written nevertheless.
     private func send(_ changes: [LogChange], _ run: inout Run) async throws(TresorError) {
         guard let tresor = changes.first?.tresor else { return }
         client.steadyLogs?.forget(tresor)
@@ -116,10 +153,15 @@ package struct Decisions: Sendable {
         run = try await client.uninterrupted { [client] () async throws(TresorError) in
             var run = present
             do throws(TresorError) {
-                for change in changes where !run.isOvertaken {
-                    run.isOvertaken = try await client.store.append(change) == .conflict
+                for change in changes {
                     run.sent.append(
                         Head(sequence: change.sequence, hash: try BLAKE2b.hash(.entryHash, change.entry)))
+                    guard try await client.store.append(change) == .done else {
+                        // The entries behind it are signed anew, and so is one that was refused behind them.
+                        run.refusal = nil
+                        return run
+                    }
+                    run.confirmedCount += 1
                 }
             } catch {
                 run.refusal = error
@@ -128,23 +170,43 @@ package struct Decisions: Sendable {
         }
     }
 
-    /// Computes the effect of an act, and its entry before the signature.
+    /// Makes the entry of a decision before its signature, with its effect. The people must wait by the grant as it was shown.
     private func draft(
-        _ act: Act, onto fold: Fold, _ keys: inout (epochs: ClosedRange<UInt64>, keys: ApprovalKeys)?
+        _ decision: Decision, in state: LogState, _ keys: inout OpenedKeys
     ) async throws(TresorError) -> (EntryDraft, Effect) {
-        guard let state = fold.state else { throw .altered }
-        let effect = try await session.tresors.effect(of: act, in: state)
-        let drafting = EntryDrafting(session: session)
-        guard case .approve(let pending) = act.kind else {
-            return (try await drafting.draft(act, effect, in: state), effect)
+        let identity = session.identity
+        guard state.approvers.contains(identity.user), state.chain(of: identity.user) == identity.chain else {
+            throw .noAccess
         }
-        let epochs = pending.history.epochsToRelease(at: state.epoch)
-        let opened =
-            if let keys, keys.epochs == epochs { keys.keys } else {
-                try await session.keyRing.approvalKeys(of: epochs, in: state)
+        let shown = decision.shown
+        guard PendingGrant(shown.grant, in: state) == shown else { throw .busy }
+        var effect = Effect()
+        switch decision {
+        case .approve:
+            let epochs = shown.history.epochsToRelease(at: state.epoch)
+            let opened = try await keys.keys(of: epochs, in: state, by: session.keyRing)
+            return (EntryDraft(body: .approve(try Self.approval(of: shown, with: opened, in: state))), effect)
+        case .refuse:
+            effect.dismissed = shown.people.map(\.user)
+            return (EntryDraft(body: .refuse(RefuseBody(grant: shown.grant))), effect)
+        }
+    }
+
+    /// Makes an approval: the approval keys of each person, from those that this approver's wraps hold.
+    private static func approval(
+        of shown: PendingGrant, with keys: ApprovalKeys, in state: LogState
+    ) throws(TresorError) -> ApproveBody {
+        let releases = try Cores.map(shown.people.count, grain: 16) { (range) throws(TresorError) in
+            var releases: [Release] = []
+            for chain in shown.people[range] {
+                releases.append(
+                    try Release(
+                        keys.released(to: chain.user), grant: shown.grant, epoch: state.epoch, of: state.tresor,
+                        for: chain.newest, user: chain.user))
             }
-        keys = (epochs, opened)
-        return (EntryDraft(body: .approve(try drafting.approval(of: pending, with: opened, in: state))), effect)
+            return releases
+        }
+        return ApproveBody(grant: shown.grant, epoch: state.epoch, releases: releases)
     }
 
     /// Returns how many of the entries the log has, by a verified reading.
@@ -152,14 +214,13 @@ package struct Decisions: Sendable {
     /// - Throws: the errors of ``LogWriter/confirm(_:_:wraps:)``.
     private func prove(_ run: Run, of tresor: TresorID) async throws(TresorError) -> Int {
         guard !run.sent.isEmpty else { return 0 }
-        let isConfirmed = !run.isOvertaken || run.sent.count > 1
         do throws(TresorError) {
             let state = try await client.uninterrupted { [client] () async throws(TresorError) in
                 try await client.logs.state(of: tresor)
             }
             return run.sent.prefix(while: state.contains).count
         } catch {
-            throw LogWriter.error(error, afterConfirmed: isConfirmed)
+            throw LogWriter.error(error, afterConfirmed: run.confirmedCount > 0)
         }
     }
 }

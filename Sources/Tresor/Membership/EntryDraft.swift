@@ -52,29 +52,7 @@ struct EntryDrafting: Sendable {
             return EntryDraft(
                 body: .approvers(ApproversBody(sorted.map(Approver.init))),
                 wraps: try await wraps(forApprovers: sorted, in: state))
-        case .approve(let pending):
-            let epochs = pending.history.epochsToRelease(at: state.epoch)
-            let keys = try await session.keyRing.approvalKeys(of: epochs, in: state)
-            return EntryDraft(body: .approve(try approval(of: pending, with: keys, in: state)))
-        case .refuse(let pending): return EntryDraft(body: .refuse(RefuseBody(grant: pending.grant)))
         }
-    }
-
-    /// Makes an approval: the approval keys of each person, from those that this approver's wraps hold.
-    func approval(
-        of pending: PendingGrant, with keys: ApprovalKeys, in state: LogState
-    ) throws(TresorError) -> ApproveBody {
-        let releases = try Cores.map(pending.people.count, grain: 16) { (range) throws(TresorError) in
-            var releases: [Release] = []
-            for chain in pending.people[range] {
-                releases.append(
-                    try Release(
-                        keys.released(to: chain.user), grant: pending.grant, epoch: state.epoch, of: state.tresor,
-                        for: chain.newest, user: chain.user))
-            }
-            return releases
-        }
-        return ApproveBody(grant: pending.grant, epoch: state.epoch, releases: releases)
     }
 
     /// Makes the wraps of approvers for all epochs that people who wait need.

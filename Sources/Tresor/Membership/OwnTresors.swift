@@ -52,7 +52,7 @@ package struct OwnTresors: Sendable {
         case .rename(let name, let kind):
             try Self.check(name, kind ?? .empty)
             guard await !isOwn(state) else { throw .usage(.nameCharacters) }
-        case .revoke, .leave, .rotate, .renew, .approve, .refuse: break
+        case .revoke, .leave, .rotate, .renew: break
         }
     }
 

@@ -22,7 +22,6 @@ extension Tresors {
             act == .renew || act == .leave || chain == identity.chain
         else { throw .noAccess }
         switch act.kind {
-        case .approve(let pending), .refuse(let pending): return try effect(of: act, on: pending, in: state)
         case .leave, .renew: break
         default: if state.waiting[identity.user] != nil { throw .waiting }
         }
@@ -73,7 +72,6 @@ extension Tresors {
             if users != state.approvers || chains.contains(where: { state.chain(of: $0.user) != $0 }) {
                 effect.approvers = users
             }
-        case .approve, .refuse: throw .noAccess
         }
         return effect
     }
@@ -93,22 +91,6 @@ extension Tresors {
             guard !state.isIn(chain.user) else { throw .usage(.approver) }
             guard state.chain(of: chain.user).map({ chain.extends($0) }) ?? true else { throw .forked }
         }
-    }
-
-    /// The effect of an approval or a refusal. The people must wait by the grant as it was shown.
-    private func effect(of act: Act, on pending: PendingGrant, in state: LogState) throws(TresorError) -> Effect {
-        guard state.approvers.contains(identity.user) else { throw .noAccess }
-        guard PendingGrant(pending.grant, in: state) == pending else { throw .busy }
-        var effect = Effect()
-        effect.remaining = state.members.count
-        let users = pending.people.map(\.user)
-        if case .approve = act.kind {
-            effect.admitted = users
-            effect.remaining += users.count
-        } else {
-            effect.dismissed = users
-        }
-        return effect
     }
 
     private func share(
@@ -251,7 +233,7 @@ extension Tresors {
             if state.isRekeyPending, !state.approvers.isEmpty { return true }
             return try await session.keyRing.isCutOff(in: state)
         case .setApprovers: return try await session.keyRing.isCutOff(in: state)
-        case .revoke, .leave, .rotate, .renew, .approve, .refuse: return false
+        case .revoke, .leave, .rotate, .renew: return false
         }
     }
 

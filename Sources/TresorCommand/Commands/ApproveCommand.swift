@@ -158,7 +158,7 @@ struct ApproveCommand: SurfaceCommand {
     /// The petitions that were decided about, and said to be.
     private struct Told {
         var count = 0
-        /// How many were sent behind these, and are in the log or not.
+        /// How many behind these may have happened.
         var unprovedCount = 0
         /// The first failure of standard output.
         var failure: (any Error)?
@@ -168,11 +168,11 @@ struct ApproveCommand: SurfaceCommand {
     private func decide(
         _ petitions: [Petition], of tresor: TresorID, _ session: Session, _ workplace: CommandContext
     ) async throws {
-        let acts = petitions.compactMap(\.pending).map { refuse ? Act.refuse($0) : Act.approve($0) }
+        let decisions = petitions.compactMap(\.pending).map { refuse ? Decision.refuse($0) : .approve($0) }
         let (isRefused, isJSON) = (refuse, options.json)
         let told = Mutex(Told())
         do throws(TresorError) {
-            try await Decisions(session: session).decide(acts, on: tresor) { count, unprovedCount in
+            try await Decisions(session: session).decide(decisions, on: tresor) { count, unprovedCount in
                 told.withLock { told in
                     for petition in petitions[told.count..<count] {
                         do {
@@ -192,12 +192,12 @@ struct ApproveCommand: SurfaceCommand {
         if let failure = told.withLock({ $0.failure }) { throw failure }
     }
 
-    /// The failure of the reading behind decisions that were sent.
+    /// The failure of the reading behind decisions that may have happened.
     private static func failure(of error: TresorError, behind count: Int, _ noun: String) -> CommandFailure {
-        let sent = count == 1 ? "1 \(noun) was sent" : "up to \(count) \(noun)s were sent"
+        let sent = count == 1 ? "1 \(noun)" : "up to \(count) \(noun)s"
         let failure = CommandFailure(error)
         return CommandFailure(
-            failure.error, "\(sent), and the log could not be read again: \(failure.message)",
+            failure.error, "\(sent) may have happened, and the log could not be read again: \(failure.message)",
             hints: failure.hints + ["tresor approve"])
     }
 

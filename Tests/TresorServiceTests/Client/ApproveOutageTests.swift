@@ -28,7 +28,8 @@
             try #require(ids.count == 2)
             stage.handler.stop(behind: .append)
             let said = try await stage.messages(18, as: "bruno", "approve", ids[0], ids[1], "--yes")
-            #expect(said.contains("1 approval was sent, and the log could not be read again: the store"), "\(said)")
+            let words = "1 approval may have happened, and the log could not be read again: the store"
+            #expect(said.contains(words), "\(said)")
             #expect(said.contains(/hint: tresor[^\n]* approve\n/), "\(said)")
             // It was in the log.
             _ = stage.handler.take()

@@ -36,7 +36,9 @@
 
         private func approve() async throws {
             let state = try await clinic.client.logs.state(of: tresor)
-            for grant in PendingGrant.all(in: state) { try await clinic.tresors.perform(.approve(grant), on: tresor) }
+            for grant in PendingGrant.all(in: state) {
+                try await Decisions(session: clinic).decide([.approve(grant)], on: tresor)
+            }
         }
 
         private func append(_ body: EntryBody, by author: Session) async throws -> AppendRequest {

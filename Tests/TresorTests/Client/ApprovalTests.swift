@@ -31,7 +31,9 @@ import TresorCrypto
     }
 
     func approve(_ approver: Session? = nil) async throws {
-        for grant in try await pending() { try await (approver ?? clinic).tresors.perform(.approve(grant), on: tresor) }
+        for grant in try await pending() {
+            try await Decisions(session: approver ?? clinic).decide([.approve(grant)], on: tresor)
+        }
     }
 
     /// The error with which a person refuses the log with one more entry, which the store really shows them.
@@ -170,7 +172,7 @@ import TresorCrypto
             try await refusal(by: house, of: approval(of: grant, epoch: state().epoch, holding: key))
         }
         let refused = try #require(try await pending().first)
-        try await clinic.tresors.perform(.refuse(refused), on: tresor)
+        try await Decisions(session: clinic).decide([.refuse(refused)], on: tresor)
         #expect(try await replay() == .altered)
         // After a refusal the same people may be granted again, and that is another grant.
         try await anna.share(tresor, with: [house])
@@ -213,7 +215,7 @@ import TresorCrypto
         let newer = try await world.settle(renewed.identity, previous: [renewed.previous])
         try await newer.tresors.perform(.renew, on: tresor)
         #expect(try await !state().isRekeyPending)
-        #expect(await failure { try await clinic.tresors.perform(.approve(old), on: tresor) } == .noAccess)
+        #expect(await failure { try await Decisions(session: clinic).decide([.approve(old)], on: tresor) } == .noAccess)
         // The older keys of the approver sign nothing that the store could show (R14), nor does who was dropped (R13).
         let keys = try await approvalKey(of: 2) + approvalKey(of: 3)
         let stale = try await approval(of: old.grant, epoch: 3, holding: keys)
@@ -224,7 +226,7 @@ import TresorCrypto
         try await anna.tresors.perform(.rotate, on: tresor)
         #expect(try await evil.truth.wraps(of: clinic.user, in: tresor, epoch: nil).isEmpty)
         #expect(try await evil.truth.wraps(of: other.user, in: tresor, epoch: nil).count == 3)
-        #expect(await failure { try await newer.tresors.perform(.approve(old), on: tresor) } == .noAccess)
+        #expect(await failure { try await Decisions(session: newer).decide([.approve(old)], on: tresor) } == .noAccess)
         let all = try await keys + approvalKey(of: 4)
         let dropped = try await approval(of: old.grant, epoch: 4, holding: all, by: newer.identity)
         #expect(await refusal(by: anna, of: dropped) == .noAccess)
@@ -254,7 +256,7 @@ import TresorCrypto
         #expect(await refusal(by: house) { Array($0.prefix(2)) } == .forked)
         #expect(try await state().waiting.isEmpty)
         #expect(try await evil.truth.wraps(of: house.user, in: tresor, epoch: nil).isEmpty)
-        #expect(await failure { try await clinic.tresors.perform(.approve(shown), on: tresor) } == .busy)
+        #expect(await failure { try await Decisions(session: clinic).decide([.approve(shown)], on: tresor) } == .busy)
         #expect(await failure { _ = try await house.files.open(file) } == .noAccess)
         // An approved doctor is removed as any other.
         try await anna.share(tresor, with: [house])
@@ -281,7 +283,7 @@ import TresorCrypto
         let home = try #require(house.client.home as? MemoryHome)
         let newer = try await world.settle(renewed.identity, previous: [renewed.previous], home: home)
         try await newer.tresors.perform(.renew, on: tresor)
-        #expect(await failure { try await clinic.tresors.perform(.approve(shown), on: tresor) } == .busy)
+        #expect(await failure { try await Decisions(session: clinic).decide([.approve(shown)], on: tresor) } == .busy)
         #expect(evil.writeCount <= writes + 2)
         try await anna.tresors.perform(.revoke([house.user]), on: tresor)
         try world.introduce(anna, newer)
@@ -289,7 +291,7 @@ import TresorCrypto
         try #require(pinned == newer.chain)
         try await anna.tresors.perform(
             .share(with: [newer.chain], role: .owner, fromNow: false, notAfter: nil), on: tresor)
-        #expect(await failure { try await clinic.tresors.perform(.approve(shown), on: tresor) } == .busy)
+        #expect(await failure { try await Decisions(session: clinic).decide([.approve(shown)], on: tresor) } == .busy)
         #expect(try await state().members[newer.user] == nil)
         try await approve()
         #expect(try await state().members[newer.user]?.role == .owner)
@@ -298,7 +300,7 @@ import TresorCrypto
     @Test func aRefusedPersonReadsNothingAndTheKeyChanges() async throws {
         try await anna.share(tresor, with: [house])
         let shown = try #require(try await pending().first)
-        try await clinic.tresors.perform(.refuse(shown), on: tresor)
+        try await Decisions(session: clinic).decide([.refuse(shown)], on: tresor)
         let refused = try await state()
         #expect(
             refused.isRekeyPending && refused.waiting.isEmpty && refused.departure(of: house.user)?.change == .refused)

@@ -143,7 +143,7 @@ private struct WaitingHistory {
             let approver = clinics.first(where: { state.approvers.contains($0.user) })
         else { return }
         let refuses = Int.random(in: 0..<5, using: &dice) == 0
-        try await approver.tresors.perform(refuses ? .refuse(pending) : .approve(pending), on: tresor)
+        try await Decisions(session: approver).decide([refuses ? .refuse(pending) : .approve(pending)], on: tresor)
     }
 
     private func replaceApprovers(using dice: inout Dice) async throws {

@@ -50,7 +50,7 @@ import TresorTesting
         try await scene.anna.share(scene.tresor, with: [scene.late], as: .owner)
         await expectRefusal(.waiting, of: scene.late)
         let grant = try #require(PendingGrant.all(in: try await scene.state()).first)
-        try await clinic.tresors.perform(.approve(grant), on: scene.tresor)
+        try await Decisions(session: clinic).decide([.approve(grant)], on: scene.tresor)
         #expect(try await scene.late.records(in: scene.tresor).compact().keptCount == 4)
     }
 

@@ -48,7 +48,7 @@ import TresorTesting
 
         func approve() async throws {
             for grant in PendingGrant.all(in: try await anna.client.logs.state(of: tresor)) {
-                try await clinic.tresors.perform(.approve(grant), on: tresor)
+                try await Decisions(session: clinic).decide([.approve(grant)], on: tresor)
             }
         }
 

@@ -119,7 +119,7 @@ extension RealAttackTests {
                 let before = try await anna.seal("before", in: tresor)
                 try await anna.share(tresor, with: [house], fromNow: true)
                 for grant in PendingGrant.all(in: try await clinic.client.logs.state(of: tresor)) {
-                    try await clinic.tresors.perform(.approve(grant), on: tresor)
+                    try await Decisions(session: clinic).decide([.approve(grant)], on: tresor)
                 }
                 try await house.tresors.perform(.leave, on: tresor)
                 try await anna.share(tresor, with: [house])
