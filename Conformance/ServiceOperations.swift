@@ -59,7 +59,9 @@ enum ServiceOperations {
     }
 
     static func readInvitation(_ input: VectorFields) throws -> VectorFields {
-        let invitation = try Invitation(typed: String(decoding: input.bytes("typed"), as: UTF8.self))
+        let bytes = try input.bytes("typed")
+        let typed = try SecretBytes(copying: bytes.span)
+        let invitation = try Invitation(typed: typed)
         return VectorFields([
             "code": invitation.code, "text": Array(invitation.text.utf8), "hash": try invitation.hash().bytes,
         ])

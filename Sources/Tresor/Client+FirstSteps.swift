@@ -82,7 +82,11 @@ extension Client {
     ) async throws(TresorError) -> Session {
         let handle = try Name(typed: handle)
         var code: [UInt8] = []
-        if let invitation { code = try Invitation(typed: invitation).code }
+        if let invitation {
+            let utf8 = invitation.utf8
+            let typed = try SecretBytes(copying: utf8.span)
+            code = try Invitation(typed: typed).code
+        }
         // A store without log-ins leaves the home as it is.
         _ = try login
         let session: Session

@@ -308,12 +308,11 @@ extension RegisterCommand {
         let input = try InputFile(path, standardInput: service.workplace.invocation.standardInput)
         let failure = CommandFailure(
             .altered, "\(input.shownName) is no invitation, which has 26 characters", file: input.path)
-        let bytes = try input.readAll(limit: Self.invitationByteCount, tooLarge: failure)
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw failure }
+        let typed = try input.readSecret(limit: Self.invitationByteCount, tooLarge: failure)
         do throws(TresorError) {
-            return try Invitation(typed: text)
+            return try Invitation(typed: typed)
         } catch {
-            guard let position = Invitation.wrongCharacter(in: text) else { throw failure }
+            guard let position = Invitation.wrongCharacter(in: typed) else { throw failure }
             throw CommandFailure(
                 of: error,
                 "character \(position) of the invitation in \(input.shownName), without blanks and hyphens, is mistyped",

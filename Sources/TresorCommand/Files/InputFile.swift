@@ -249,6 +249,15 @@ final class InputFile: Sendable {
         try readAll(after: [], limit: limit, tooLarge: tooLarge()) { _ throws(CommandFailure) in }
     }
 
+    /// All of it, straight into secret memory.
+    func readSecret(limit: Int, tooLarge: @autoclosure () -> CommandFailure) throws(CommandFailure) -> SecretBytes {
+        do {
+            return try SecretInput.readAll(descriptor, limit: limit, what: shownName)
+        } catch {
+            throw error.error == .usage ? tooLarge() : error
+        }
+    }
+
     /// All of it, of which the beginning has been read.
     ///
     /// - Parameter judge: looks at each part, the beginning first, and ends the reading by an error.

@@ -27,30 +27,34 @@ package struct Invitation: Sendable {
     /// ends and hyphens may stand anywhere.
     ///
     /// - Throws: ``TresorError/altered`` for any other text.
-    package init(typed: String) throws(TresorError) {
-        guard let characters = Self.characters(of: typed), let values = Base32.values(String(characters)) else {
-            throw .altered
-        }
-        let (code, isWhole) = BitGroups.join(values, width: 5)
-        guard isWhole else { throw .altered }
-        try self.init(code)
-    }
-
-    private static func characters(of typed: String) -> String.UnicodeScalarView? {
-        let characters = typed.unicodeScalars.filter { !separators.contains($0) }
-        return characters.count == characterCount ? characters : nil
+    package init(typed: borrowing SecretBytes) throws(TresorError) {
+        let read = Self.read(typed)
+        guard read.count == Self.characterCount, read.wrong == nil else { throw .altered }
+        try self.init(read.code)
     }
 
     /// The position, counted from 1 without blanks and hyphens, of the first of 26 characters that no invitation has there;
     /// `nil` for another count, and where all may stand.
-    package static func wrongCharacter(in typed: String) -> Int? {
-        guard let characters = characters(of: typed) else { return nil }
-        if let index = characters.map({ Base32.values(String($0)) }).firstIndex(of: nil) { return index + 1 }
-        return (try? Self(typed: typed)) == nil ? characterCount : nil
+    package static func wrongCharacter(in typed: borrowing SecretBytes) -> Int? {
+        let read = read(typed)
+        return read.count == characterCount ? read.wrong : nil
+    }
+
+    /// Reads typed characters, of which one outside ASCII counts once.
+    private static func read(_ typed: borrowing SecretBytes) -> (code: [UInt8], count: Int, wrong: Int?) {
+        let bytes = typed.span
+        var (values, count, wrong) = ([UInt8](), 0, Int?.none)
+        for index in bytes.indices where !separators.contains(bytes[index]) {
+            if bytes[index] & 0xc0 == 0x80, index > 0, bytes[index - 1] >= 0x80 { continue }
+            count += 1
+            if let value = Base32.value(of: bytes[index]) { values.append(value) } else { wrong = wrong ?? count }
+        }
+        let (code, isWhole) = BitGroups.join(values, width: 5)
+        return (code, count, isWhole ? wrong : wrong ?? count)
     }
 
     private static let characterCount = 26
-    private static let separators: Set<Unicode.Scalar> = [" ", "\t", "\n", "\r", "-"]
+    private static let separators: Set<UInt8> = Set(" \t\n\r-".utf8)
 
     /// The 26 characters.
     package var text: String { Base32.text(code) }

@@ -90,6 +90,11 @@ import TresorCrypto
         #expect(reply.status == 429 && reply.error == .busy && reply.retryAfter == 3)
     }
 
+    private func secret(_ text: String) throws -> SecretBytes {
+        let bytes = Array(text.utf8)
+        return try SecretBytes(copying: bytes.span)
+    }
+
     @Test func anInvitationIsReadAsItIsTyped() throws {
         let invitation = try Invitation((0..<16).map { $0 * 16 })
         let text = invitation.text
@@ -99,7 +104,8 @@ import TresorCrypto
         for typed in [
             text, text.uppercased(), hyphens, " \(hyphens)\n", "\t" + hyphens.replacing("-", with: "\r\n"), looks,
         ] {
-            #expect(try Invitation(typed: typed).code == invitation.code, "\(typed)")
+            let read = try Invitation(typed: try secret(typed))
+            #expect(read.code == invitation.code, "\(typed)")
         }
         let hash = try BLAKE2b.hash(.invitation, invitation.code)
         #expect(try invitation.hash() == hash)
@@ -108,7 +114,7 @@ import TresorCrypto
     @Test func anotherTextIsNoInvitation() throws {
         let text = try Invitation([UInt8](repeating: 0xff, count: 16)).text
         func refused(_ typed: String) {
-            #expect(throws: TresorError.altered, "\(typed)") { try Invitation(typed: typed) }
+            #expect(throws: TresorError.altered, "\(typed)") { try Invitation(typed: try secret(typed)) }
         }
         refused("")
         refused("-")
@@ -125,6 +131,22 @@ import TresorCrypto
         for count in [0, 15, 17] {
             #expect(throws: TresorError.altered) { try Invitation([UInt8](repeating: 1, count: count)) }
         }
+    }
+
+    @Test func aMistypedCharacterOfAnInvitationIsNamedByItsPlace() throws {
+        let text = try Invitation([UInt8](repeating: 0xff, count: 16)).text
+        func place(_ typed: String) throws -> Int? {
+            let typed = try secret(typed)
+            return Invitation.wrongCharacter(in: typed)
+        }
+        let (head, tail) = (text.prefix(6), text.dropFirst(7))
+        #expect(try place(text) == nil && place("") == nil)
+        for wrong in ["u", "\u{e9}", "\u{212a}"] { #expect(try place("\(head)-\(wrong) \(tail)\n") == 7, "\(wrong)") }
+        #expect(try place(String(text.dropLast()) + "z") == 26)
+        #expect(try place(text + "u") == nil && place(String(text.dropLast())) == nil)
+        // A byte that belongs to no character is one more.
+        func read(_ bytes: [UInt8]) throws -> Invitation { try Invitation(typed: SecretBytes(copying: bytes.span)) }
+        #expect(throws: TresorError.altered) { try read(Array(text.utf8) + [0x80]) }
     }
 
     /// RFC 4648 §10, and the two characters in which base64url differs.
