@@ -301,7 +301,7 @@ struct Compaction: Sendable {
     private func giveUp(_ volumes: [Blob]) async {
         let outbox = records.outbox
         try? await Cancellation.ignored { () async throws(TresorError) in
-            try await outbox.giveBackRoom(of: volumes, namedFrom: 0)
+            _ = try await outbox.giveBackRoom(of: volumes, namedFrom: 0)
         }
     }
 }

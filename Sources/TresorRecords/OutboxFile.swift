@@ -179,15 +179,17 @@ extension OutboxFile {
 
     /// Does the same at a service too, which would keep for days what it took.
     ///
+    /// - Returns: whether an entry names one of them by now.
     /// - Throws: the errors of reading the log and of the store.
-    func giveBackRoom(of blobs: [Blob], namedFrom first: UInt64) async throws(TresorError) {
+    @discardableResult func giveBackRoom(of blobs: [Blob], namedFrom first: UInt64) async throws(TresorError) -> Bool {
         let client = session.client
-        guard !blobs.isEmpty else { return }
+        guard !blobs.isEmpty else { return false }
         // The newest log decides: a copy of this home may have sent them. It stays unseen by what is shown here.
         let state = try await client.logs.state(of: tresor, remembering: .no)
         let entries = try await CommitReader(client: client).records(of: state, from: first).all
         let named = Set(entries.compactMap { try? $0.body }.flatMap(\.blobs))
         try await client.store.deleteFew(blobs.filter { !named.contains($0) }, in: tresor)
+        return blobs.contains(where: named.contains)
     }
 
     /// - Parameter asked: the attachments whose rows may go: the store was asked to delete what it has of them.

@@ -127,7 +127,12 @@ struct RecordSync: Sendable {
         guard let tried else { return 0 }
         report.outbox = tried
         do throws(TresorError) {
-            try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
+            let isNamed = try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
+            // The commit may have come into the log since it was looked for there.
+            if isNamed, try await !isFree(sent) {
+                try await outbox.change { (outbox) throws(TresorError) in outbox.resume(sent, with: rows) }
+                return 0
+            }
         } catch {
             // A service keeps what an entry names by now, and for some days what somebody else has put too.
             var (isFree, failure) = (Bool?.none, error)

@@ -234,6 +234,29 @@ import TresorTesting
         #expect(try await scene.records.get("scan").content == content)
     }
 
+    /// The commit was still on its way when the log was read, and is there when its room is to be given back.
+    @Test func A145_whatTheLogNamesByThenIsNotSentAgain() async throws {
+        let scene = try await AttachmentScene()
+        let content = AttachmentScene.content(70_000)
+        try await scene.records.put("scan", content)
+        let before = try await scene.state().entryCount
+        let counts = CallCounts()
+        let late = FaultyStore(scene.store) { [evil = scene.evil] call in
+            guard call.name == "append" else { return nil }
+            counts.count("append")
+            guard counts.counts["append"] == 1 else { return nil }
+            // The next reading does not show it.
+            evil.older(Int(before))
+            return .losingAnswer(.store(.full))
+        }
+        let report = try await scene.device(scene.home, over: late).sync()
+        #expect(report.held == nil && report.sentCount == 1 && report.unsent == [])
+        #expect(try await scene.records.sync().unsent == [])
+        #expect(try await scene.state().entryCount == before + 1)
+        #expect(scene.isClean())
+        #expect(try await scene.records.get("scan").content == content)
+    }
+
     /// Where the store deletes what the other program has just named, the home still has the content.
     @Test func A145_aContentThatTheStoreDeletesIsStillInTheHome() async throws {
         let scene = try await AttachmentScene()
