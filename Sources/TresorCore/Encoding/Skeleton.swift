@@ -45,8 +45,10 @@ package struct Skeleton: Hashable, Sendable {
             let look = letters[narrow(scalar)] ?? narrow(scalar)
             if scalar.value >= firstBehindLatin, look.isASCII {
                 if first == nil { first = (scalar, look) }
-                // A small letter that looks like a capital or a digit reads as what it is where no Latin stands beside it.
-                if scalar.properties.isLowercase, !("a"..."z").contains(look) { hasOther = true }
+                // Such a letter reads as what it is where no Latin stands beside it: a small one that looks like a capital or
+                // a digit, or only nearly like a small one.
+                let isLatin = ("a"..."z").contains(look) && !nearlyLatin.contains(scalar)
+                if scalar.properties.isLowercase, !isLatin { hasOther = true }
             } else if scalar.properties.isAlphabetic {
                 if scalar.value < firstBehindLatin { hasLatin = true } else { hasOther = true }
             }
@@ -57,6 +59,9 @@ package struct Skeleton: Hashable, Sendable {
 
     /// The code points before this one are ASCII, and the letters of Latin that many languages write.
     private static let firstBehindLatin: UInt32 = 0x180
+
+    /// Small letters of Cyrillic that are taken for Latin ones beside others, and are read as Cyrillic alone.
+    private static let nearlyLatin: Set<Unicode.Scalar> = ["\u{433}", "\u{43a}", "\u{43f}", "\u{442}", "\u{44c}"]
 
     /// The ASCII character of a full-width form.
     private static func narrow(_ scalar: Unicode.Scalar) -> Unicode.Scalar {

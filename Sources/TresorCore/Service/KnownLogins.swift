@@ -3,8 +3,8 @@
 package import TresorCrypto
 
 /// The log-ins by password that a home knows of (SPEC §20.5): the newest statement at each service, and the tries in a row
-/// at each address that the password did not open. Who answers at an address chooses which service it is, and not where it
-/// is: so the tries are those of the address.
+/// at each address that the password did not open. A server can claim to be any service, and not to be at another address:
+/// so the tries are those of the address.
 package struct KnownLogins: Hashable, Sendable {
     /// The log-in at one service, or the tries at one address.
     package struct Login: Hashable, Sendable {

@@ -78,9 +78,9 @@ package struct KnownServices: Hashable, Sendable {
         try read(from: home)[audience]
     }
 
-    /// Reads the id of the service for which a home takes what answers at an address; `nil` for none. Who answers chooses it:
-    /// one that the home has met at another address too is believed only at the address that the home notes. So is any one
-    /// while the home has not met the service that it notes.
+    /// Reads the id of the service for which a home takes what answers at an address; `nil` for none. A server can claim any
+    /// id. So one that the home has met at another address too is believed only at the address that the home notes, and so
+    /// is any one while the home has not met the service that it notes.
     ///
     /// - Parameter noted: the address that the home notes as the one to use; `nil` if it notes no service.
     package static func believed(

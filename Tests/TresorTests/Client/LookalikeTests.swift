@@ -40,6 +40,8 @@ import TresorStore
         ("m\u{fc}ll\u{435}r", "U+0435", "e", true), ("dr\u{2010}house", "U+2010", "-", true),
         ("\u{f8}\u{430}", "U+0430", "a", true), ("\u{435}-1", "U+0435", "e", false),
         ("a\u{43d}na", "U+043D", "H", true), ("\u{410}\u{41d}\u{41e}", "U+0410", "A", false),
+        // Wholly Cyrillic, in the shape of Latin letters; and a letter of Cyrillic beside Latin ones.
+        ("\u{441}\u{43e}\u{441}\u{43e}", "U+0441", "c", false), ("a\u{43f}na", "U+043F", "n", true),
     ])
     func aNameThatIsNotSpelledAsItLooksIsKnownAlone(
         _ text: String, _ code: String, _ look: String, _ isMixed: Bool
@@ -55,6 +57,9 @@ import TresorStore
         "\u{438}\u{432}\u{430}\u{43d}", "\u{3bd}\u{3af}\u{3ba}\u{3bf}\u{3c2}", "\u{5d0}\u{5e0}\u{5d4}",
         // Small letters that look like a capital or a digit.
         "\u{430}\u{43d}\u{43d}\u{430}", "\u{432}\u{43e}\u{432}\u{430}", "\u{437}\u{43e}",
+        // Small letters that are only nearly Latin ones.
+        "\u{43f}\u{435}\u{442}\u{440}", "\u{43a}\u{440}\u{43e}\u{442}", "\u{440}\u{430}\u{43a}",
+        "\u{433}\u{43e}\u{440}\u{430}", "\u{435}\u{43b}\u{44c}",
     ])
     func aNameOfOneScriptIsSpelledAsItLooks(_ text: String) throws {
         #expect(Skeleton.disguise(in: try Name(Array(text.utf8))) == nil)
