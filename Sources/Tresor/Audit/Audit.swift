@@ -27,7 +27,12 @@ package struct Audit: Sendable {
         let pins = reading(.pins, &findings) { () throws(TresorError) in try client.people.pinnedBlocking() } ?? []
         for pin in pins where !pin.isReplaced {
             try Cancellation.check()
-            findings.append(await check(pin))
+            let finding = await check(pin)
+            // A store that fails says nothing of a person, and is named once.
+            if case .failed(.store) = finding.remark, findings.contains(where: { $0.remark == finding.remark }) {
+                continue
+            }
+            findings.append(finding)
         }
         let known = reading(.heads, &findings) { () throws(TresorError) in try client.logs.knownBlocking() } ?? []
         let isUnfinished =

@@ -174,6 +174,17 @@
             #expect(found.contains("its records: the store"), "\(found)")
         }
 
+        /// Without -t, a tresor that could not be checked is one to repair, and is named.
+        @Test func aRepairOfAllNamesEachTresorThatItCouldNotCheck() async throws {
+            let (stage, _) = try await stage(1_000_000)
+            try await stage.run(0, as: "anna", "put", "-t", "x", "@k260")
+            let good = try await stage.messages(0, as: "anna", "check", "--repair")
+            #expect(!good.contains("x: "), "\(good)")
+            stage.handler.refuse(.blob, by: Refusal(.noAccess))
+            let said = try await stage.messages(13, as: "anna", "check", "--repair")
+            #expect(said.contains("tresor: error: x: "), "\(said)")
+        }
+
         /// A service may not say of whom it is that they read nothing.
         @Test(arguments: [(TresorError.noAccess, 13), (.unverified, 16), (.waiting, 17)] as [(TresorError, Int32)])
         func aRepairBelievesNoServiceThatWithholdsAll(_ said: TresorError, code: Int32) async throws {

@@ -53,6 +53,16 @@ import TresorStore
         #expect(try await remarks() == [:])
     }
 
+    /// Nobody's card is bad because the store could not be asked for it.
+    @Test func aStoreThatFailsIsNoFaultOfAPerson() async throws {
+        evil.goDown()
+        let findings = try await anna.client.audit.check([tresor])
+        #expect(evil.refusedCount > 0)
+        #expect(findings.contains(Finding(subject: .identity, remark: .failed(.store(.inputOutput)))))
+        let people = findings.filter { if case .person = $0.subject { true } else { false } }
+        #expect(people == [])
+    }
+
     @Test func A65_aFrozenReaderIsToldByTheHeadOfAFile() async throws {
         let state = try await house.client.logs.state(of: tresor)
         let head = state.head
