@@ -33,8 +33,16 @@ struct DeviceAddition {
 
     func run() async throws {
         // The code is for one pair of eyes: it goes to the terminal, and to no file.
-        let terminal = try Invocation(options).person(
+        let invocation = try Invocation(options)
+        let terminal = try invocation.person(
             or: .usage("device add shows a code at the terminal, and asks there: it needs one, and no --batch"))
+        guard try invocation.places.directoryOfStore() == nil else {
+            throw CommandFailure(
+                .usage,
+                "the store is in the home, where no other machine reaches it: restore the identity there with this file, which "
+                    + "needs no store, and with the words of the kit",
+                hints: ["tresor export --recovery -o FILE"])
+        }
         let workplace = try await CommandContext.open(options, acceptingDevice: false)
         let session = try await workplace.unlock(to: "add a machine", acceptingDevice: false)
         try await workplace.refuseOldKeys(session)

@@ -99,6 +99,12 @@ struct KeygenCommand: SurfaceCommand {
             ? "the earlier identity, with its pins and logs, moves to"
             : "the files of an earlier identity move to"
         workplace.output.say("\(what) \(DisplayText.quoted(moved.path))")
+        if moved.hasIdentity {
+            let there = "tresor --home \(Shell.path(moved.path))"
+            workplace.output.say("it goes on there: \(there) list")
+            let unsent = try? DirectoryHome(data: places.data, state: places.state).outboxes()
+            if unsent?.isEmpty == false { workplace.output.say("it has changes that are not sent: \(there) sync") }
+        }
         let isMoved = try await Interrupts.atomically { () async throws(CommandFailure) in
             let client = workplace.client
             return try await moved.move(includingIdentity: force, in: client.home, after: client.slotWait)

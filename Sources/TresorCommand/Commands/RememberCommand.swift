@@ -72,12 +72,7 @@ struct RememberCommand: SurfaceCommand {
     /// Refuses to keep both shares on one disk, where they are stolen together.
     private func checkDisk(_ workplace: CommandContext) throws {
         let places = workplace.invocation.places
-        guard try places.service() == nil else { return }
-        let store = try places.store()
-        let directory = [places.data, places.state].first { directory in
-            FileIdentity.isInside(store, directory: directory)
-        }
-        if let directory {
+        if let directory = try places.directoryOfStore() {
             guard acceptSameDisk else {
                 throw CommandFailure(
                     .usage, "the store is in the home: anyone who takes this disk has both shares of the key",

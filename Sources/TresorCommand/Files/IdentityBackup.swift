@@ -94,6 +94,8 @@ final class IdentityBackup: Sendable {
             return .cannotWrite(move.to, .current)
         }
         rmdir(stateDirectory)
+        // The note of the store stays for the new identity. Without one there, --store names the store.
+        try? places.noteOwnStore(in: path)
         return nil
     }
 
@@ -108,6 +110,7 @@ final class IdentityBackup: Sendable {
         stays()
         guard !Self.isTaken(identity.from) else { return }
         for move in moves.reversed() where !Self.isTaken(move.from) { rename(move.to, move.from) }
+        unlink(Paths.join(path, "store"))
         rmdir(stateDirectory)
         rmdir(path)
     }

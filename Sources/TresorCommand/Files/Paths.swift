@@ -59,6 +59,13 @@ struct Paths: Sendable, Equatable {
             + (service.proxy.map { ["--store-proxy", $0.text] } ?? [])
     }
 
+    /// The directory of the home in which the store is a file; `nil` for any other store.
+    func directoryOfStore() throws(CommandFailure) -> String? {
+        guard try service() == nil else { return nil }
+        let store = try store()
+        return [data, state].first { FileIdentity.isInside(store, directory: $0) }
+    }
+
     /// Whether the store is a file that is lost together with the home.
     var isStoreOnThisDisk: Bool {
         guard let store = try? store(), !ServiceAddress.isMeant(by: store) else { return false }
@@ -120,6 +127,17 @@ struct Paths: Sendable, Equatable {
         let file = OutputFile(path: storeNote, access: .owner) { _ in nil }
         let note = if let service = try service() { service.note } else { Self.absolute(try store()) + "\n" }
         try file.write(Array(note.utf8).span)
+        try file.commit()
+    }
+
+    /// Notes in another home the store that this one uses by itself: the noted one, or that in the home.
+    func noteOwnStore(in directory: String) throws(CommandFailure) {
+        guard let note = try notedStore() ?? (FileIdentity(path: defaultStore) == nil ? nil : defaultStore) else {
+            return
+        }
+        let file = OutputFile(path: Self.join(directory, "store"), access: .owner) { _ in nil }
+        let line = Array(((ServiceAddress.isMeant(by: note) ? note : Self.absolute(note)) + "\n").utf8)
+        try file.write(line.span)
         try file.commit()
     }
 
