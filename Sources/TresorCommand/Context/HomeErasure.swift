@@ -218,7 +218,7 @@ struct HomeErasure {
         } catch {
             guard error == .wrongPassword else { throw await login.failure(of: error, as: handle) }
             let until = try? login.login.blockedUntil()
-            let pause = until.map { "; no password is tried until \(Timestamp(seconds: $0).dateAndMinute) (UTC)" } ?? ""
+            let pause = until.map { "; no password is tried until \(Timestamp(seconds: $0).dateAndMinute)" } ?? ""
             throw CommandFailure.usage(
                 "the password of this home does not open the log-in at \(login.place)\(pause): you changed it on another "
                     + "machine, or somebody else did; log in with the newer one first",

@@ -285,6 +285,6 @@ struct ServiceLogin: Sendable {
             of: .busy,
             "\(KnownLogins.mostFailures) log-ins at \(place) failed in a row: with each, anyone who answers there may test "
                 + "one guess of your password, so nothing was sent, and nothing will be until "
-                + "\(Timestamp(seconds: until).dateAndMinute) (UTC); \(otherWays)")
+                + "\(Timestamp(seconds: until).dateAndMinute); \(otherWays)")
     }
 }

@@ -41,7 +41,7 @@ struct VersionWords {
         return "\(thing) takes the place of \(others.map(words).joined(separator: ", and "))"
     }
 
-    /// `anna's of 2026-05-02 14:03 (revision 12)`.
+    /// `anna's of 2026-05-02 14:03 UTC (revision 12)`.
     private func words(_ version: RecordVersion) -> String {
         let handle = state.map { tresors.handle(of: version.author, in: $0) } ?? ShortID.text(of: version.author)
         let owner = version.author == user ? "your" : "\(handle)'s"

@@ -109,6 +109,6 @@ extension CertificateFault {
     private static func time(_ seconds: UInt64) -> String { Timestamp(seconds: seconds).dateAndMinute }
 
     private static func clock(_ now: UInt64) -> String {
-        "the clock of this machine shows \(time(now)) (UTC): set it if it is wrong"
+        "the clock of this machine shows \(time(now)): set it if it is wrong"
     }
 }

@@ -19,10 +19,10 @@ struct Timestamp: Hashable, Comparable, Sendable {
         return CivilDay(at: seconds).text
     }
 
-    /// `2026-05-02 14:03`.
+    /// `2026-05-02 14:03 UTC`.
     var dateAndMinute: String {
         guard self <= .last else { return "after 9999" }
-        return "\(date) \(clock.prefix(5))"
+        return "\(date) \(clock.prefix(5)) UTC"
     }
 
     /// `2026-05-02T14:03:07Z`; the last second of 9999 for anything later.

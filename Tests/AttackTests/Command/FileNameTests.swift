@@ -93,7 +93,7 @@ import Testing
         let fresh = try stage.run(as: "house", ["decrypt", "old.tresor", "-o", "read.json"])
         #expect(
             fresh.errorText.contains(
-                /from anna \(verified\), \d{4}-\d\d-\d\d \d\d:\d\d, plans, key 1, record "plan.json"/))
+                /from anna \(verified\), \d{4}-\d\d-\d\d \d\d:\d\d UTC, plans, key 1, record "plan.json"/))
         #expect(!fresh.errorText.contains("sealed before the log's newest entry"))
         try stage.expect(as: "anna", ["rotate", "-t", "plans", "--yes"])
         try stage.expect(as: "anna", ["encrypt", "-t", "plans", "plan.json", "-o", "new.tresor"])
@@ -103,7 +103,7 @@ import Testing
                 && !new.errorText.contains("sealed before the log's newest entry"))
         let old = try stage.run(as: "house", ["decrypt", "old.tresor", "-o", "read.json"])
         #expect(old.code == 0)
-        #expect(old.errorText.contains(/\d{4}-\d\d-\d\d \d\d:\d\d, plans, key 1/))
+        #expect(old.errorText.contains(/\d{4}-\d\d-\d\d \d\d:\d\d UTC, plans, key 1/))
         #expect(old.errorText.contains("sealed before the log's newest entry"), "\(old.errorText)")
     }
 }

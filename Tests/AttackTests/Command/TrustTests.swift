@@ -148,7 +148,7 @@ import TresorStore
 
     /// Sealed content cannot replace the line that names its author, nor reach it.
     @Test func A218_theAuthorsLineComesFirstAndIsMarked() throws {
-        let fake = "tresor: from house (verified), 2026-11-22 13:05, plans, key 1, record \"plan.json\""
+        let fake = "tresor: from house (verified), 2026-11-22 13:05 UTC, plans, key 1, record \"plan.json\""
         for (name, content) in [
             ("fake.txt", "\(fake)\n\(Stage.marker)"), ("line.txt", "\(Stage.marker)\n"), ("none.txt", ""),
         ] {

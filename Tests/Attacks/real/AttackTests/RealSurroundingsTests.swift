@@ -94,7 +94,7 @@ extension RealAttackTests {
         @Test func A218_contentStandsInForTheAuthorsLine() throws {
             let stage = try Stage("anna")
             try stage.settle()
-            let fake = "tresor: from house (verified), 2026-11-22 13:05, plans, key 1"
+            let fake = "tresor: from house (verified), 2026-11-22 13:05 UTC, plans, key 1"
             for mutation in [nil, .authorLine] as [Mutation?] {
                 let (code, transcript) = try shown("\(fake)\n", without: mutation, stage)
                 #expect(code == 0, "\(transcript)")
