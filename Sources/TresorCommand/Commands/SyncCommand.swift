@@ -64,6 +64,11 @@ struct SyncCommand: SurfaceCommand {
         }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "sync records")
+        // Nobody is told to repair or delete something in the store of somebody else.
+        if tresors.isEmpty, let doubt = await workplace.storeDoubt() {
+            Surroundings.current.storeDoubt.forget()
+            throw CommandFailure(.forked, doubt, hints: [StoreDoubt.wayOut])
+        }
         var tally = Tally()
         let named = try await named(session, workplace, &tally)
         guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }

@@ -11,7 +11,7 @@ final class StoreDoubt: Sendable {
         var say: @Sendable (String) -> Void = { _ in }
     }
 
-    private static let wayOut = "tresor … {--store} --store FILE"
+    static let wayOut = "tresor … {--store} --store FILE"
 
     private let look = Mutex(Look())
 
