@@ -40,7 +40,8 @@ extension DirectoryHome {
             found += Self.exposure(of: directory, status, isDirectory: true, isSecret: false)
             // That of another user is named, and need not open.
             guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { continue }
-            for name in try Self.names(in: directory) {
+            // A former store under another name is no file of the home either.
+            for name in try Self.names(in: directory) where !name.hasSuffix(".db") {
                 let path = "\(directory)/\(name)"
                 guard let status = try Self.status(of: path), status.st_mode & S_IFMT != S_IFDIR else { continue }
                 let original = CloudCopy.original(of: name) { secrets.contains("\(directory)/\($0)") }
