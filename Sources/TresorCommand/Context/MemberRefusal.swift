@@ -15,7 +15,13 @@ extension TresorResolver {
         }
         guard let me = state.members[session.user] else {
             return CommandFailure(
-                .noAccess, "you are no longer a member of \(title)", hints: [askToShare(summary, with: session)])
+                .noAccess, "you are no longer a member of \(title)",
+                hints: [askToShare(summary, with: session, as: writing ? .writer : nil)])
+        }
+        if writing, let end = me.notAfter, client.clock() > end {
+            return CommandFailure(
+                .noAccess, "your access to \(title) ended on \(Timestamp(seconds: end).date)",
+                hints: [askToShare(summary, with: session, as: me.role)])
         }
         guard writing, me.role == .reader else { return nil }
         return CommandFailure(
