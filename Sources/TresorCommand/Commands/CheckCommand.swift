@@ -84,6 +84,8 @@ struct CheckCommand: InputsCommand {
                 if ids.isEmpty, (try? await client.archive.isElsewhere(id)) == true { continue }
                 try await report.addRecords(of: id, session)
             }
+        } else {
+            try report.addOutboxes(among: ids)
         }
         if let head { try await check(head, ids, workplace, &report) }
         let own = workplace.invocation.ownFiles

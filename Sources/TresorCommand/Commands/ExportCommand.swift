@@ -67,6 +67,9 @@ struct ExportCommand: SurfaceCommand {
         } else {
             try workplace.output.data(bytes.span)
         }
+        if workplace.invocation.places.unsentTresors().contains(id) {
+            workplace.output.say("changes that are not sent yet are not in it: \(HintCompletion.command("sync"))")
+        }
         try report(export, count: bytes.count, plan.steps[0].target, workplace)
     }
 

@@ -102,8 +102,9 @@ struct KeygenCommand: SurfaceCommand {
         if moved.hasIdentity {
             let there = "tresor --home \(Shell.path(moved.path))"
             workplace.output.say("it goes on there: \(there) list")
-            let unsent = try? DirectoryHome(data: places.data, state: places.state).outboxes()
-            if unsent?.isEmpty == false { workplace.output.say("it has changes that are not sent: \(there) sync") }
+            if !places.unsentTresors().isEmpty {
+                workplace.output.say("it has changes that are not sent: \(there) sync")
+            }
         }
         let isMoved = try await Interrupts.atomically { () async throws(CommandFailure) in
             let client = workplace.client

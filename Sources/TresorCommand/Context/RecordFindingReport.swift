@@ -6,6 +6,14 @@ import TresorCrypto
 import TresorRecords
 
 extension FindingReport {
+    /// Adds the tresors with an outbox, where no identity is open to look into it.
+    mutating func addOutboxes(among ids: [TresorID]) throws {
+        for id in workplace.invocation.places.unsentTresors() where ids.isEmpty || ids.contains(id) {
+            let text = "may have changes that are not sent yet: \(HintCompletion.command("sync"))"
+            try add("warn", "tresor \(id.description.prefix(10))", text, nil)
+        }
+    }
+
     /// The records of a tresor that one is in. Of any other the log says enough.
     mutating func addRecords(of id: TresorID, _ session: Session) async throws {
         let subject = "tresor \(id.description.prefix(10))"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tresor
+import TresorCore
 import TresorCrypto
 import TresorRemote
 import TresorStore
@@ -139,6 +140,11 @@ struct Paths: Sendable, Equatable {
         let line = Array(((ServiceAddress.isMeant(by: note) ? note : Self.absolute(note)) + "\n").utf8)
         try file.write(line.span)
         try file.commit()
+    }
+
+    /// The tresors with changes that this home may not have sent. That needs no identity.
+    func unsentTresors() -> [TresorID] {
+        (try? DirectoryHome(data: data, state: state).outboxes().keys.sorted()) ?? []
     }
 
     /// Takes the note of the store back. Another file of its name stays.

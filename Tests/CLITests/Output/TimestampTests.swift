@@ -17,7 +17,7 @@ struct TimestampTests {
         let time = Timestamp(seconds: seconds)
         #expect(time.rfc3339 == text)
         #expect(time.date == String(text.prefix(10)))
-        #expect(time.dateAndMinute == "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))")
+        #expect(time.dateAndMinute == "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC")
         #expect(DateArgument(text) == .instant(time))
     }
 
