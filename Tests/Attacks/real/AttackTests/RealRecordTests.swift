@@ -229,6 +229,21 @@ extension RealAttackTests {
             }
         }
 
+        @Test func A145_aCommitOnItsWayIsSentAgainForLackOfRoom() async throws {
+            await RealAttackTests.expectReal(nil, without: .namedRoom, isLate: true) {
+                let scene = try await Scene()
+                let before = try await scene.state.entryCount
+                var world = scene.world
+                world.store = FullStore(truth: scene.store, behind: Int(before))
+                let client = world.client(scene.anna.client.home)
+                let records = Session(client: client, identity: scene.anna.identity).records(in: scene.tresor)
+                try await records.put("scan", [UInt8](repeating: 1, count: 70_000))
+                _ = try? await records.sync()
+                _ = try await records.sync()
+                return try await scene.state.entryCount == before + 2
+            }
+        }
+
         @Test func A147_aFalseItemIsKept() async throws {
             var book = book
             let sequence = try book.put(Item("plan", "one"))
@@ -262,5 +277,27 @@ private final class LateStore: FrontStore {
         guard !isFirst else { throw .store(.unreachable) }
         if let earlier { _ = try await truth.append(earlier) }
         return try await truth.append(change)
+    }
+}
+
+/// A store that has no room for the first append by its word, takes it, and does not show it in the next reading.
+private final class FullStore: FrontStore {
+    let truth: any Store
+    private let evil: EvilStore
+    private let before: Int
+    private let isFirst = Mutex(true)
+
+    /// - Parameter before: the number of entries before the append.
+    init(truth: EvilStore, behind before: Int) { (self.truth, evil, self.before) = (truth, truth, before) }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        let isFirst = isFirst.withLock { isFirst in
+            defer { isFirst = false }
+            return isFirst
+        }
+        guard isFirst else { return try await truth.append(change) }
+        evil.older(before)
+        _ = try await truth.append(change)
+        throw .store(.full)
     }
 }
