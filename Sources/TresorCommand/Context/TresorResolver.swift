@@ -134,12 +134,8 @@ struct TresorResolver: Sendable {
     /// The verified state before an act. Updates of this home are added to the log first, and each is reported.
     ///
     /// - Throws: 15 where the log has newer keys of this person; the act would be none by the older ones.
-    func settle(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> LogState {
+    func settle(_ summary: TresorSummary, _ session: Session) async throws -> LogState {
         if let known = summary.state { try refuseOldKeys(in: known, session) }
-        guard !dryRun else {
-            if let known = summary.state { return known }
-            return try await state(of: summary.tresor)
-        }
         let tresor = summary.tresor
         do {
             let after = try await Interrupts.atomically { try await session.tresors.settle(tresor) }
@@ -148,6 +144,35 @@ struct TresorResolver: Sendable {
         } catch let error as TresorError where error == .failed(.clock) {
             try await acceptClock(in: tresor, title(of: summary), session)
             return try await settle(summary, session)
+        }
+    }
+
+    /// The state before an act that a person is asked about, and the updates of this home that come after the yes.
+    ///
+    /// - Throws: 15 where the log has newer keys of this person; the act would be none by the older ones.
+    func due(in summary: TresorSummary, _ session: Session, dryRun: Bool) async throws -> Due {
+        if let known = summary.state { try refuseOldKeys(in: known, session) }
+        guard !dryRun else {
+            if let known = summary.state { return Due(known) }
+            return Due(try await state(of: summary.tresor))
+        }
+        do throws(TresorError) {
+            return try await session.tresors.due(in: summary.tresor)
+        } catch {
+            guard error == .failed(.clock) else { throw CommandFailure(error) }
+        }
+        try await acceptClock(in: summary.tresor, title(of: summary), session)
+        return try await due(in: summary, session, dryRun: false)
+    }
+
+    /// Names before a question the updates of this home that come with it.
+    func explain(_ due: Due, _ title: String) {
+        for user in due.renewed {
+            output.explain("\(title) gets the new keys of \(handle(of: user, in: due.state)), which you compared")
+        }
+        for user in due.ended {
+            let date = due.state.endOfGrant(of: user).map { ": their last day was \(Timestamp(seconds: $0).date)" } ?? ""
+            output.explain("\(handle(of: user, in: due.state)) is removed from \(title)\(date)")
         }
     }
 

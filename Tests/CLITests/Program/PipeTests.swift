@@ -114,7 +114,7 @@ struct PipeTests {
         #expect(refused.code == 64)
         #expect(refused.errorText.contains("\"k\" is UTF-16, and a kit is UTF-8"), "\(refused.errorText)")
         let hint = try #require(refused.errorText.split(separator: "\n").first { $0.hasPrefix("tresor: hint: ") })
-        #expect(try shell(hint.dropFirst("tresor: hint: ".count).replacing("> FILE", with: "> q")).code == 0)
+        #expect(try shell(String(hint.dropFirst(14)).replacing("> FILE", with: "> q")).code == 0)
         #expect(try shell("tresor recover --kit q --new-password-file new --argon2id 64,3").code == 0)
     }
 
