@@ -204,7 +204,9 @@ package struct Audit: Sendable {
         let now = clock()
         let age = now > state.headTime ? now - state.headTime : 0
         var findings = isWhole ? [Finding(subject: subject, remark: .head(state.head, age: age))] : []
-        if state.headTime > now + Self.clockTolerance { findings.append(Finding(subject: subject, remark: .clockBehind)) }
+        if state.headTime > now + Self.clockTolerance {
+            findings.append(Finding(subject: subject, remark: .clockBehind))
+        }
         if state.isRekeyPending { findings.append(Finding(subject: subject, remark: .rekeyPending)) }
         if let pins = try? client.pins(), isIdentityRead {
             switch try client.trust.founderTrust(in: state) {

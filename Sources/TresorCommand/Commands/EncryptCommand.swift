@@ -81,6 +81,7 @@ struct EncryptCommand: InputsCommand {
         guard let state = summary.state else { return }
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         if let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) { throw failure }
+        workplace.tresors.tellClock(behind: state, workplace.tresors.title(of: summary))
         guard state.isRekeyPending, state.members[session.user]?.history != .all else { return }
         let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
         throw CommandFailure(

@@ -162,6 +162,7 @@ struct PutCommand: InputsCommand {
         let workplace = reach.workplace
         if let failure = await workplace.oldKeys(in: state, session) { throw failure }
         try await workplace.verifyOwner(of: state, for: session)
+        workplace.tresors.tellClock(behind: state, workplace.tresors.title(of: summary))
         guard let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) else { return }
         if state.members[session.user] == nil, reach.absence == nil, !later {
             _ = try? await session.records(in: summary.tresor).pull()
@@ -317,7 +318,7 @@ struct PutCommand: InputsCommand {
             return synced
         }
         let failure = CommandFailure(sending: synced, held, rotation: tresors.rotation(of: summary, for: session))
-        throw stays(failure, title, behind: synced.isFrozen ? failure.hints : [])
+        throw stays(failure, title, behind: synced.isFrozen || held == .failed(.clock) ? failure.hints : [])
     }
 
     private func stays(_ failure: CommandFailure, _ title: String, behind hints: [String] = []) -> CommandFailure {

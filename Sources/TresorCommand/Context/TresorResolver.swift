@@ -171,9 +171,24 @@ struct TresorResolver: Sendable {
             output.explain("\(title) gets the new keys of \(handle(of: user, in: due.state)), which you compared")
         }
         for user in due.ended {
-            let date = due.state.endOfGrant(of: user).map { ": their last day was \(Timestamp(seconds: $0).date)" } ?? ""
-            output.explain("\(handle(of: user, in: due.state)) is removed from \(title)\(date)")
+            let name = handle(of: user, in: due.state)
+            output.explain("\(name) is removed from \(title)\(lastDay(of: user, in: due.state))")
         }
+    }
+
+    /// The date by which somebody is removed, and that of the clock, which may be the wrong one of the two.
+    private func lastDay(of user: UserID, in state: LogState) -> String {
+        let date = state.endOfGrant(of: user).map { " was \(Timestamp(seconds: $0).date)" } ?? " has passed"
+        return ": their last day\(date), and this machine's clock says \(Timestamp(seconds: now).date)"
+    }
+
+    /// Says that what is made now is dated long before the newest entry of its log. A service refuses such a clock itself.
+    func tellClock(behind state: LogState, _ title: String) {
+        guard now + Timestamp.secondsPerDay < state.headTime else { return }
+        output.say(
+            "this machine's clock says \(Timestamp(seconds: now).date), and the newest entry of \(title) is of "
+                + "\(Timestamp(seconds: state.headTime).date): what you make now gets the earlier date; set the clock if it "
+                + "is wrong")
     }
 
     /// Asks whether this clock is right; dates then stay, for the rest of this run. The first entry that an owner makes in
@@ -195,8 +210,8 @@ struct TresorResolver: Sendable {
             switch notice.deed {
             case .ended(let users):
                 for user in users {
-                    let date = state.endOfGrant(of: user).map { " was \(Timestamp(seconds: $0).date)" } ?? " has passed"
-                    output.say("\(handle(of: user, in: state)) was removed from \(title): their last day\(date)")
+                    let name = handle(of: user, in: state)
+                    output.say("\(name) was removed from \(title)\(lastDay(of: user, in: state))")
                 }
                 output.say("\(title) now uses key \(notice.epoch)")
             case .renewed(let user):
