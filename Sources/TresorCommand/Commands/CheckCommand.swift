@@ -62,7 +62,8 @@ struct CheckCommand: InputsCommand {
         }
         let workplace: CommandContext
         do {
-            workplace = repair ? try await .openingOrMaking(options) : try await .open(options)
+            workplace =
+                repair ? try await CommandContext.openingOrMaking(options) : try await CommandContext.open(options)
         } catch {
             let failure = CommandFailure(error)
             guard !repair else { throw failure }

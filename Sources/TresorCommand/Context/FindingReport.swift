@@ -238,8 +238,8 @@ struct FindingReport {
     /// The words for a time that this machine's clock has not reached: of an entry, or of a device.
     private func ahead(_ subject: Finding.Subject, _ date: String) -> String {
         guard case .device(let id) = subject else {
-            return "you signed something that is dated \(date), after this machine's clock: set the clock if it is wrong; "
-                + "else, until that day, no trusted device of this home notices a clock that is set back"
+            return "you signed something that is dated \(date), after this machine's clock: set the clock if it is "
+                + "wrong; else, until that day, no trusted device of this home notices a clock that is set back"
         }
         return "trusted under a clock that said \(date), so it opens for too long: "
             + "\(HintCompletion.command("remember")) there again, or \(HintCompletion.command("device revoke \(shown(id))"))"

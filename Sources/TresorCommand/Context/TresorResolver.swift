@@ -159,7 +159,7 @@ struct TresorResolver: Sendable {
         do throws(TresorError) {
             return try await session.tresors.due(in: summary.tresor)
         } catch {
-            guard error == .failed(.clock) else { throw CommandFailure(error) }
+            guard error == .failed(.clock) else { throw error }
         }
         try await acceptClock(in: summary.tresor, title(of: summary), session)
         return try await due(in: summary, session, dryRun: false)
