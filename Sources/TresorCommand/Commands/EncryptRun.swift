@@ -99,7 +99,7 @@ struct EncryptRun {
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
         var items = items
-        if try await changesLog() { items = try writable(items, isOne: isOne, &outcomes) }
+        if await workplace.tresors.changesLog(of: tresor, session) { items = try writable(items, isOne: isOne, &outcomes) }
         guard !items.isEmpty else { return }
         try await settle()
         let files: Result<[SealedFile], TresorError>
@@ -119,14 +119,7 @@ struct EncryptRun {
         }
     }
 
-    /// Whether sealing brings the log up to date, or changes the key. It does so for what can be written alone.
-    private func changesLog() async throws -> Bool {
-        guard summary.state != nil else { return false }
-        let due = try await workplace.tresors.due(in: summary, session, dryRun: false)
-        return due.state.isRekeyPending || !due.isNothing
-    }
-
-    /// The items whose output can be written. The others have failed.
+    /// The items whose output can be written, for which alone a key may change. The others have failed.
     private func writable(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) throws -> [Item] {
         var writable: [Item] = []
         for item in items {
@@ -163,7 +156,7 @@ struct EncryptRun {
         _ input: InputFile, startingWith start: [UInt8], _ record: Name, _ type: Name, _ step: OutputPlan.Step,
         _ output: OutputFile?
     ) async throws {
-        if try await changesLog() { try output?.rehearse() }
+        if await workplace.tresors.changesLog(of: tresor, session) { try output?.rehearse() }
         try await settle()
         let progress = workplace.invocation.progress("encrypting")
         defer { progress.finish() }

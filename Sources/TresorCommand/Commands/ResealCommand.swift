@@ -76,7 +76,7 @@ struct ResealCommand: InputsCommand {
                     of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
-        try await rehearse(output, for: file.header, session)
+        try await rehearse(output, for: file.header, session, workplace)
         let resealed = try await asking(file.header, input, session, opener) {
             try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
                 try await session.files.reseal(file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
@@ -105,7 +105,7 @@ struct ResealCommand: InputsCommand {
                     of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
-        try await rehearse(output, for: file.header, session)
+        try await rehearse(output, for: file.header, session, opener.workplace)
         let note = FailureNote()
         let progress = opener.workplace.invocation.progress("resealing \(input.shownName)")
         defer { progress.finish() }
@@ -137,11 +137,10 @@ struct ResealCommand: InputsCommand {
     }
 
     /// Makes sure that the file can be replaced, before a key changes for it.
-    private func rehearse(_ output: OutputFile, for header: FileHeader, _ session: Session) async throws {
-        guard let due = try? await session.tresors.due(in: header.tresor),
-            due.state.isRekeyPending || !due.isNothing
-        else { return }
-        try output.rehearse()
+    private func rehearse(
+        _ output: OutputFile, for header: FileHeader, _ session: Session, _ workplace: CommandContext
+    ) async throws {
+        if await workplace.tresors.changesLog(of: header.tresor, session) { try output.rehearse() }
     }
 
     /// Repeats the work if the person agrees to continue under a clock far from the log's.

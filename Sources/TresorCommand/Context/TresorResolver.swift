@@ -156,13 +156,22 @@ struct TresorResolver: Sendable {
             if let known = summary.state { return Due(known) }
             return Due(try await state(of: summary.tresor))
         }
+        let due: Due
         do throws(TresorError) {
-            return try await session.tresors.due(in: summary.tresor)
+            due = try await session.tresors.due(in: summary.tresor)
         } catch {
             guard error == .failed(.clock) else { throw error }
+            try await acceptClock(in: summary.tresor, title(of: summary), session)
+            due = try await session.tresors.due(in: summary.tresor)
         }
-        try await acceptClock(in: summary.tresor, title(of: summary), session)
-        return try await due(in: summary, session, dryRun: false)
+        // Before the newer card of a founder is in the log, no act is judged.
+        return due.renewed.contains(due.state.founder) ? Due(try await settle(summary, session)) : due
+    }
+
+    /// Whether sealing in a tresor brings its log up to date first, or changes its key.
+    func changesLog(of tresor: TresorID, _ session: Session) async -> Bool {
+        guard let due = try? await session.tresors.due(in: tresor) else { return false }
+        return due.state.isRekeyPending || !due.isNothing
     }
 
     /// Names before a question the updates of this home that come with it.
