@@ -99,7 +99,9 @@ struct EncryptRun {
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
         var items = items
-        if await workplace.tresors.changesLog(of: tresor, session) { items = try writable(items, isOne: isOne, &outcomes) }
+        if await workplace.tresors.changesLog(of: tresor, session) {
+            items = try writable(items, isOne: isOne, &outcomes)
+        }
         guard !items.isEmpty else { return }
         try await settle()
         let files: Result<[SealedFile], TresorError>
