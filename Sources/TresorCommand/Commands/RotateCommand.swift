@@ -96,10 +96,10 @@ struct RotateCommand: SurfaceCommand {
         try workplace.confirm("\(title) gets key \(next); \(people).", yes: consent.yes)
         let act = approvers.map(Act.setApprovers) ?? .rotate
         let done = try await ServiceApprovers.perform(act, on: summary.tresor, name, session, workplace) {
-            let effect = try await session.tresors.settle(due, before: .rotate, shown: effect)
+            let settled = try await session.tresors.settle(due, before: .rotate, shown: effect)
             await workplace.tresors.tell(session)
             guard approvers != nil else {
-                return try await session.tresors.perform(act, on: summary.tresor, expecting: effect)
+                return try await session.tresors.perform(act, on: summary.tresor, expecting: settled)
             }
             _ = try await session.tresors.perform(act, on: summary.tresor)
             // The act may have been performed before, and the rotation not.
