@@ -136,6 +136,7 @@ struct EncryptRun {
         return writable
     }
 
+    /// Brings the log up to date for what is sealed next, and says that the key is changed for it.
     private func settle() async throws {
         guard summary.state != nil, try await workplace.tresors.settle(summary, session).isRekeyPending else { return }
         workplace.output.say(
