@@ -98,6 +98,17 @@ public struct RecoveryKit: ~Copyable, Sendable {
         return nil
     }
 
+    /// Whether the typed word at a position, counted from 1, has a character of ASCII that is no letter: the words were
+    /// typed with commas or hyphens between them, or with `1)` before them.
+    package static func hasSign(wordAt position: Int, in typed: borrowing SecretBytes) -> Bool {
+        let span = typed.span
+        guard let ranges = ranges(of: span), ranges.indices.contains(position - 1) else { return false }
+        for index in ranges[position - 1] where span[index] < 0x80 && !(0x61...0x7a).contains(span[index] | 0x20) {
+            return true
+        }
+        return false
+    }
+
     /// The words of the list that the typed word at a position, counted from 1, may stand for, `, ` between two: those one
     /// letter or one swap of neighbours away, else those with the same first four letters; at most three.
     ///

@@ -53,7 +53,10 @@ struct Compaction: Sendable {
         var sealed: CompactReport?
         for _ in 0..<Self.attemptCount {
             let head = plan == nil ? try checked(try await records.sync(again: false)) : 0
-            let state = try await session.files.writableState(of: tresor)
+            // Where nothing is sealed, no key changes.
+            let state =
+                plan?.isDone == true
+                ? try await client.logs.state(of: tresor) : try await session.files.writableState(of: tresor)
             if let stale = plan, stale.view.state.head != state.head {
                 if stale.isEmpty { return stale.report }
                 plan = nil

@@ -59,6 +59,12 @@ package struct CompactionPlan: Sendable {
 
     /// Whether nothing is to be sealed, and nothing is left to be deleted.
     package var isEmpty: Bool { report.volumeCount == 0 && report.deletedCount == 0 }
+
+    /// Whether it is empty and seals nothing, so that no key has to change for it.
+    var isDone: Bool {
+        guard case .delete = step else { return false }
+        return isEmpty
+    }
 }
 
 /// A volume of a checkpoint that is planned: which versions it keeps, and none of their contents.

@@ -22,6 +22,7 @@ import Testing
         Session(page: "README.md", section: "A new machine", script: "readme-new-machine", count: 5),
         Session(section: "forked", script: "forked-exports", count: 8),
         Session(section: "A lost machine", script: "lost-machine", count: 4),
+        Session(section: "A lost stick", script: "lost-stick", count: 3),
         Session(section: "Another store", script: "another-store", count: 3),
     ]
 

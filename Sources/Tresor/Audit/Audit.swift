@@ -7,6 +7,9 @@ package import TresorCrypto
 package struct Audit: Sendable {
     let client: Client
 
+    /// How far a time may lie after this machine's clock without a finding, in seconds.
+    private static let clockTolerance: UInt64 = 300
+
     private var home: any Home { client.home }
     var store: any Store { client.store }
     private var clock: @Sendable () -> UInt64 { client.clock }
@@ -41,6 +44,10 @@ package struct Audit: Sendable {
                 return isIdentityRead ? try client.cleanup.isPendingBlocking() : false
             } ?? false
         if isUnfinished { findings.append(Finding(subject: .home, remark: .interrupted)) }
+        let ownTime = (try? client.heads().ownTime) ?? 0
+        if ownTime > clock() + Self.clockTolerance {
+            findings.append(Finding(subject: .home, remark: .aheadOfClock(ownTime)))
+        }
         reading(.notedStores, &findings) { () throws(TresorError) in
             if let bytes = try home.read(.notedStores) { _ = try NotedStores(bytes) }
         }
@@ -96,9 +103,16 @@ package struct Audit: Sendable {
         }
         let dead = (try? client.cleanup.deadDevicesBlocking()) ?? []
         findings += file.devices.filter { !dead.contains($0.id) }.map { device in
-            Finding(subject: .device(device.id), remark: clock() > device.until ? .expired : .fine)
+            Finding(subject: .device(device.id), remark: remark(on: device))
         }
         return findings + (await checkDeviceShare(file))
+    }
+
+    private func remark(on device: TrustedDevice) -> Finding.Remark {
+        guard clock() <= device.until else { return .expired }
+        // One that was trusted beside something signed later ends by the clock.
+        let isAhead = device.since > clock() + Self.clockTolerance && device.until > device.since
+        return isAhead ? .aheadOfClock(device.since) : .fine
     }
 
     private func checkCard(_ chain: CardChain) async throws(TresorError) -> [Finding] {
@@ -195,7 +209,9 @@ package struct Audit: Sendable {
         let now = clock()
         let age = now > state.headTime ? now - state.headTime : 0
         var findings = isWhole ? [Finding(subject: subject, remark: .head(state.head, age: age))] : []
-        if state.headTime > now + 300 { findings.append(Finding(subject: subject, remark: .clockBehind)) }
+        if state.headTime > now + Self.clockTolerance {
+            findings.append(Finding(subject: subject, remark: .clockBehind))
+        }
         if state.isRekeyPending { findings.append(Finding(subject: subject, remark: .rekeyPending)) }
         if let pins = try? client.pins(), isIdentityRead {
             switch try client.trust.founderTrust(in: state) {

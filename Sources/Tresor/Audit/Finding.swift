@@ -92,6 +92,8 @@ package struct Finding: Hashable, Sendable {
         case anotherCard
         /// The newest entry is dated later than this machine's clock.
         case clockBehind
+        /// This person signed something at a later time than this machine's clock, or trusted the device until after one.
+        case aheadOfClock(UInt64)
         /// The store lacks this many of the entries that this home has verified; `check --repair` restores them.
         case lostEntries(UInt64)
         /// A member has no wrap for an epoch that they may read; `check --repair` by a member who reads everything

@@ -106,9 +106,9 @@ extension Files {
         let total = UInt64(file.source.byteCount)
         let verified = try await verify(
             file, expecting: expecting, progress: WorkDone.part(of: progress, after: 0, of: 2 * total))
-        let state = try await writableState(of: verified.proof.tresor)
-        guard verified.proof.epoch != state.epoch else { return nil }
-        try checkNewcomers(after: verified.proof.epoch, in: state, accepting: acceptingNewcomers)
+        guard let state = try await resealingState(of: verified.proof, acceptingNewcomers: acceptingNewcomers) else {
+            return nil
+        }
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         var content = WatchedSource(
             VerifiedContent(verified), for: identity, WorkDone.part(of: progress, after: total, of: 2 * total))

@@ -145,9 +145,9 @@ package struct Files: Sendable {
         _ file: SealedFile, expecting: Expectations, acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> SealedFile? {
         let opened = try await open(file, expecting: expecting)
-        let state = try await writableState(of: opened.tresor)
-        guard opened.epoch != state.epoch else { return nil }
-        try checkNewcomers(after: opened.epoch, in: state, accepting: acceptingNewcomers)
+        guard let state = try await resealingState(of: opened.proof, acceptingNewcomers: acceptingNewcomers) else {
+            return nil
+        }
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
         return try FileSealer.sealFile(
             opened.content, type: opened.type, record: opened.record, origin: opened.authorship, keys: keys,
@@ -168,13 +168,23 @@ package struct Files: Sendable {
     }
 
     func resealingEpoch(of proof: FileProof, acceptingNewcomers: Bool) async throws(TresorError) -> UInt64? {
-        let state = try await client.logs.state(of: proof.tresor)
+        let state = try await client.logs.steadyState(of: proof.tresor)
         try checkMayWrite(in: state)
         guard state.isRekeyPending || proof.epoch != state.epoch else { return nil }
         try checkNewcomers(after: proof.epoch, in: state, accepting: acceptingNewcomers)
         guard state.isRekeyPending else { return state.epoch }
         guard let effect = try session.tresors.effectBlocking(of: .rotate, in: state).epoch else { throw .noAccess }
         return effect
+    }
+
+    /// Returns the state in which a file is sealed again; `nil` for one that is sealed under the current key. A refusal
+    /// comes before a key changes for the file.
+    func resealingState(of proof: FileProof, acceptingNewcomers: Bool) async throws(TresorError) -> LogState? {
+        _ = try await resealingEpoch(of: proof, acceptingNewcomers: acceptingNewcomers)
+        let state = try await writableState(of: proof.tresor)
+        guard proof.epoch != state.epoch else { return nil }
+        try checkNewcomers(after: proof.epoch, in: state, accepting: acceptingNewcomers)
+        return state
     }
 
     /// Checks that resealing a file of `epoch` now gives it to no member who cannot open it already (SPEC §10.7 step

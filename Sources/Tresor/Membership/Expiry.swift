@@ -3,6 +3,22 @@
 import TresorCore
 import TresorCrypto
 
+/// The updates of this home that a log needs before the next act of an owner (SPEC §9.7, *due*).
+package struct Due: Sendable {
+    /// The state of the log.
+    package let state: LogState
+    /// The people whose newer cards are added, by rising user id.
+    package internal(set) var renewed: [UserID] = []
+    /// The members who are removed because their grant has expired, by rising user id.
+    package internal(set) var ended: [UserID] = []
+
+    /// Makes updates of which there are none.
+    package init(_ state: LogState) { self.state = state }
+
+    /// Whether the log needs none.
+    package var isNothing: Bool { renewed.isEmpty && ended.isEmpty }
+}
+
 /// Ends expired grants before an act (SPEC §9.7, `settle`).
 struct Expiry: Sendable {
     let session: Session
@@ -45,6 +61,18 @@ struct Expiry: Sendable {
             if let after { return after }
         }
         throw .busy
+    }
+
+    /// Says what ``settle(_:)`` would append, and appends nothing.
+    func due(in tresor: TresorID) async throws(TresorError) -> Due {
+        var due = Due(try await client.logs.steadyState(of: tresor))
+        guard isOwner(in: due.state), try mayRenewOthers(in: due.state) else { return due }
+        let mayEndDates = try await checkClock(in: due.state)
+        due.renewed = try session.tresors.superseded(in: due.state)
+        let isTrusted = try client.trust.founderTrust(in: due.state).isVerified
+        guard mayEndDates, isTrusted || due.renewed.contains(due.state.founder) else { return due }
+        due.ended = ended(in: due.state)
+        return due
     }
 
     /// Returns the members whose grant has expired, by rising user id.

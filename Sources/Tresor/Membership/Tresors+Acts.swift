@@ -252,12 +252,37 @@ extension Tresors {
     /// Reads a tresor's log and, for an owner, brings it up to date with this home (SPEC §9.7).
     ///
     /// Newer cards that were compared are added to the log, and members with expired grants are removed. Call it before
-    /// computing an effect that a person is shown.
+    /// computing an effect, and where a person is asked, after the yes: ``due(in:)`` says before what it will do.
     ///
     /// - Throws: ``TresorError/failed(_:)`` with `clock` when a grant has expired by a clock that is too far from the
     ///   log's, unless ``acceptClock(in:)`` was called.
     @concurrent package func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         try await Expiry(session: session).settle(tresor)
+    }
+
+    /// Says what ``settle(_:)`` would append to a log, for a person who is asked first.
+    ///
+    /// - Throws: the errors of ``settle(_:)``.
+    @concurrent package func due(in tresor: TresorID) async throws(TresorError) -> Due {
+        try await Expiry(session: session).due(in: tresor)
+    }
+
+    /// Makes what is due, and computes an effect again that was shown beside it.
+    ///
+    /// - Parameter shown: the effect of the act in the state of `due`.
+    /// - Throws: ``TresorError/busy`` where the effect means something else than was shown, and the errors of
+    ///   ``settle(_:)``.
+    @concurrent package func settle(
+        _ due: Due, before act: Act, shown: Effect
+    ) async throws(TresorError) -> Effect {
+        guard !due.isNothing else { return shown }
+        let effect = try effectBlocking(of: act, in: try await settle(due.state.tresor))
+        // Of people whose last day has passed, nothing is left to be taken.
+        let isSame =
+            due.ended.isEmpty
+            ? shown.means(effect) : Set(effect.dismissed) == Set(shown.dismissed).subtracting(due.ended)
+        guard isSame else { throw .busy }
+        return effect
     }
 
     /// Allows acts in a tresor although this machine's clock is too far from its log's to end grants by it. No grant

@@ -81,9 +81,10 @@ public struct DeviceUnlock: Sendable {
         let serverShare = try SecretBytes(copying: bytes.span)
         let session = Session(
             client: client, identity: try file.open(withDevice: share, serverShare: serverShare, now: clock()))
-        let end = file.devices.first { $0.id == share.id }?.until ?? 0
-        // A clock that was set back does not lengthen an expiry.
-        if end != Format.latestTime {
+        let device = file.devices.first { $0.id == share.id }
+        let (since, end) = (device?.since ?? 0, device?.until ?? 0)
+        // A clock that was set back does not lengthen an expiry. What was signed before the trust says nothing of that.
+        if end != Format.latestTime, try client.heads().ownTime > since {
             guard try client.heads().ownTime <= end else { throw .noAccess }
         }
         return session

@@ -166,11 +166,8 @@ public struct SlotChanges: Sendable {
         try client.archive.noteStore(ofKit: locator)
     }
 
-    /// The time from which the trust of a device counts, in seconds since 1970: that of the clock, or the own time of the
-    /// pinned heads (SPEC §8.8) if that is later. A device that ended before it would never open.
-    package func trustStart() throws(TresorError) -> UInt64 {
-        max(client.clock(), try client.heads().ownTime)
-    }
+    /// The latest time that an entry of this person carries in a log that this home has verified, in seconds since 1970.
+    package func ownTime() throws(TresorError) -> UInt64 { try client.heads().ownTime }
 
     /// Makes this device a trusted device, with a device share here and a server share of 32 bytes in the store (SPEC
     /// §8.8). An earlier trust of this device ends.
@@ -196,7 +193,8 @@ public struct SlotChanges: Sendable {
         noted.devices = [CleanupJournal.Device(user: identity.user, id: id)]
         noted.slots = [id]
         let serverShare = try SecretKey<DeviceUse>()
-        let since = client.clock()
+        // What was signed until now, under whatever clock, does not end the trust.
+        let since = max(client.clock(), try ownTime())
         try client.home.exclusively { () throws(TresorError) in try client.cleanup.add(noted) }
         try await put(serverShare, of: device)
         let encoded = try device.encoded()

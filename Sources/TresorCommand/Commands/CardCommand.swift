@@ -10,8 +10,10 @@ struct CardCommand: SurfaceCommand {
         CommandPage(
             name: "card", group: .you, abstract: "Print a card, or its safety number.",
             usage: "tresor card [PERSON] [--number] [--publish] [-o FILE [--force]]",
-            discussion:
-                "Without PERSON the card is your own. --publish writes it to the store, and says its number alone.",
+            discussion: """
+                Without PERSON the card is your own. --publish writes it to the store, and says its number alone. It makes \
+                a store that is missing if --store names it.
+                """,
             classes: [.store, .local], further: [.busy, .waiting],
             examples: ["tresor card --number", "tresor card -o anna.card"])
     }
@@ -37,8 +39,11 @@ struct CardCommand: SurfaceCommand {
         guard person == nil || !publish else { throw CommandFailure.usage("--publish takes no PERSON") }
         if let file { try refuseReplacing(file) }
         let needsStore = person != nil || publish
+        // Where a stick is missing, an empty store would hide that.
         let workplace =
-            needsStore ? try await CommandContext.open(options, creating: publish) : try CommandContext.local(options)
+            needsStore
+            ? try await CommandContext.open(options, creating: publish && options.store != nil)
+            : try CommandContext.local(options)
         if let file { try workplace.invocation.refuseOwnFile(file.path) }
         let chain = try await chain(workplace)
         if publish {

@@ -20,7 +20,8 @@ struct CheckCommand: InputsCommand {
                 approved a member. --head compares a head that somebody read to you. --deep opens the identity, the \
                 keys and the files, and compares the records with the store. --repair restores your card in the store, \
                 and the entries, keys and records that the store has lost: those of T, or of every tresor. It deletes \
-                there what an interrupted change of password, kit, devices or keys has left.
+                there what an interrupted change of password, kit, devices or keys has left. It makes a store that is missing \
+                if --store names it.
                 """,
             classes: [.store], further: [.wrongPassword, .noAccess, .busy],
             examples: ["tresor check", "tresor check --deep plan.tresor"])
@@ -61,7 +62,8 @@ struct CheckCommand: InputsCommand {
         }
         let workplace: CommandContext
         do {
-            workplace = try await CommandContext.open(options)
+            workplace =
+                repair ? try await CommandContext.openingOrMaking(options) : try await CommandContext.open(options)
         } catch {
             let failure = CommandFailure(error)
             guard !repair else { throw failure }

@@ -57,9 +57,14 @@ struct EncryptCommand: InputsCommand {
         try refuseTerminal(plan)
         let session = try await workplace.unlock(to: "sign what is sealed in \(DisplayText.name(tresor.tresor))")
         let summary = try await workplace.tresors.find(tresor.tresor, for: session)
-        try await prepare(summary, session, workplace)
-        try await EncryptRun(command: self, tresor: summary.tresor, session: session, workplace: workplace, own: own)
-            .seal(plan.steps)
+        try await refuse(summary, session, workplace)
+        let run = EncryptRun(command: self, summary: summary, session: session, workplace: workplace, own: own)
+        do {
+            try await run.seal(plan.steps)
+        } catch {
+            await workplace.tresors.tell(session)
+            throw error
+        }
         await workplace.tresors.tell(session)
     }
 
@@ -72,20 +77,17 @@ struct EncryptCommand: InputsCommand {
             "a sealed file is binary and standard output is a terminal", hints: ["tresor … -a", "tresor … -o FILE"])
     }
 
-    private func prepare(_ summary: TresorSummary, _ session: Session, _ workplace: CommandContext) async throws {
+    private func refuse(_ summary: TresorSummary, _ session: Session, _ workplace: CommandContext) async throws {
         guard let state = summary.state else { return }
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         if let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) { throw failure }
-        let settled = try await workplace.tresors.settle(summary, session)
-        guard settled.isRekeyPending else { return }
-        let title = workplace.tresors.title(of: summary)
-        guard state.members[session.user]?.history == .all else {
-            let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
-            throw CommandFailure(
-                .noAccess, "the key of \(title) must be changed first, by a member who can read all of it",
-                hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(tresor.tresor))"])
-        }
-        workplace.output.say("a member left \(title) or has new keys: its key is changed first")
+        workplace.tresors.tellClock(behind: state, workplace.tresors.title(of: summary))
+        guard state.isRekeyPending, state.members[session.user]?.history != .all else { return }
+        let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
+        throw CommandFailure(
+            .noAccess,
+            "the key of \(workplace.tresors.title(of: summary)) must be changed first, by a member who can read all of it",
+            hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(tresor.tresor))"])
     }
 
     /// The command for one INPUT of several.

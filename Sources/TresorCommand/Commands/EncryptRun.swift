@@ -8,11 +8,13 @@ import TresorStore
 /// Seals the INPUTs of `encrypt`: small ones together on all cores, a large one as it comes.
 struct EncryptRun {
     let command: EncryptCommand
-    let tresor: TresorID
+    let summary: TresorSummary
     let session: Session
     let workplace: CommandContext
     /// The files that are not sealed.
     let own: OwnFiles
+
+    private var tresor: TresorID { summary.tresor }
 
     /// More small INPUTs than this, or bytes in them, are not held at once.
     private static let batchCount = 256
@@ -96,7 +98,12 @@ struct EncryptRun {
     }
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
+        var items = items
+        if await workplace.tresors.changesLog(of: tresor, session) {
+            items = try writable(items, isOne: isOne, &outcomes)
+        }
         guard !items.isEmpty else { return }
+        try await settle()
         let files: Result<[SealedFile], TresorError>
         do throws(TresorError) {
             files = .success(try await session.files.seal(items.map(\.content), in: tresor))
@@ -112,6 +119,28 @@ struct EncryptRun {
                 outcomes.failed(CommandFailure(error, file: item.step.input), report: workplace.output.report)
             }
         }
+    }
+
+    /// The items whose output can be written, for which alone a key may change. The others have failed.
+    private func writable(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) throws -> [Item] {
+        var writable: [Item] = []
+        for item in items {
+            do throws(CommandFailure) {
+                try item.output?.rehearse()
+                writable.append(item)
+            } catch {
+                guard !isOne else { throw error }
+                outcomes.failed(CommandFailure(error, file: item.step.input), report: workplace.output.report)
+            }
+        }
+        return writable
+    }
+
+    /// Brings the log up to date for what is sealed next, and says that the key is changed for it.
+    private func settle() async throws {
+        guard summary.state != nil, try await workplace.tresors.settle(summary, session).isRekeyPending else { return }
+        workplace.output.say(
+            "a member left \(workplace.tresors.title(of: summary)) or has new keys: its key is changed first")
     }
 
     private func finish(_ item: Item, _ file: SealedFile) throws {
@@ -130,6 +159,8 @@ struct EncryptRun {
         _ input: InputFile, startingWith start: [UInt8], _ record: Name, _ type: Name, _ step: OutputPlan.Step,
         _ output: OutputFile?
     ) async throws {
+        if await workplace.tresors.changesLog(of: tresor, session) { try output?.rehearse() }
+        try await settle()
         let progress = workplace.invocation.progress("encrypting")
         defer { progress.finish() }
         let note = FailureNote()

@@ -77,8 +77,7 @@ struct PutCommand: InputsCommand {
         try await check(planned, expected, records, title)
         if !allowEmpty { try await PutContent.refuseEmptied(contents, of: records, title) }
         let changes = delete ? planned : try await hold(contents, records, reach.workplace)
-        // Without the store, nobody knows what the records have.
-        let made = try await change(changes, expected, seen, records, title, isAsked: later || reach.absence == nil)
+        let made = try await change(changes, expected, seen, records, title)
         var outcome = PutOutcome(made, of: changes)
         let (count, unchanged) = (Self.count(made.count), outcome.unchanged.count)
         outcome.replaced = try await replaced(by: made, seen, records)
@@ -86,7 +85,10 @@ struct PutCommand: InputsCommand {
         let output = reach.workplace.output
         // A change that was made just now is unsent.
         let isUnsent = try await made.isEmpty ? !records.unsent().isEmpty : true
-        if unchanged > 0 { output.say("\(Self.count(unchanged)) unchanged in \(title)") }
+        if unchanged > 0 {
+            let absence = reach.absence.map { ", as this home saw it last: \($0.message)" } ?? ""
+            output.say("\(Self.count(unchanged)) unchanged in \(title)\(absence)")
+        }
         if later {
             if !made.isEmpty { output.say("\(count) for \(title) in your home, not sent yet") }
             tellReplaced(outcome, words, output)
@@ -160,6 +162,7 @@ struct PutCommand: InputsCommand {
         let workplace = reach.workplace
         if let failure = await workplace.oldKeys(in: state, session) { throw failure }
         try await workplace.verifyOwner(of: state, for: session)
+        workplace.tresors.tellClock(behind: state, workplace.tresors.title(of: summary))
         guard let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) else { return }
         if state.members[session.user] == nil, reach.absence == nil, !later {
             _ = try? await session.records(in: summary.tresor).pull()
@@ -187,13 +190,11 @@ struct PutCommand: InputsCommand {
 
     /// Makes the changes that change something.
     private func change(
-        _ changes: [RecordChange], _ expected: UInt64??, _ seen: SeenRecords, _ records: Records, _ title: String,
-        isAsked: Bool
+        _ changes: [RecordChange], _ expected: UInt64??, _ seen: SeenRecords, _ records: Records, _ title: String
     ) async throws -> [RecordChange] {
         let all = Self.all(changes, expected)
         do throws(TresorError) {
-            let made =
-                isAsked ? try await HomeRecords(of: records).effective(changes, seen: seen, ifShown: all) : changes
+            let made = try await HomeRecords(of: records).effective(changes, seen: seen, ifShown: all)
             if !made.isEmpty { try await records.change(made, ifShown: all, seen: seen) }
             return made
         } catch {
@@ -317,7 +318,7 @@ struct PutCommand: InputsCommand {
             return synced
         }
         let failure = CommandFailure(sending: synced, held, rotation: tresors.rotation(of: summary, for: session))
-        throw stays(failure, title, behind: synced.isFrozen ? failure.hints : [])
+        throw stays(failure, title, behind: synced.isFrozen || held == .failed(.clock) ? failure.hints : [])
     }
 
     private func stays(_ failure: CommandFailure, _ title: String, behind hints: [String] = []) -> CommandFailure {

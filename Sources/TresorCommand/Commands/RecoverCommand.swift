@@ -217,10 +217,11 @@ struct RecoverCommand: SurfaceCommand {
             let file = try SecretFile(
                 path: kit,
                 otherwise: given == copy ? [] : ["install -m 600 \(given) \(copy)", "tresor … {--kit} --kit \(copy)"])
-            return try Self.kit(
-                try Self.words { () throws(CommandFailure) in
-                    try file.read(limit: RecoveryKit.maximumByteCount)
-                }, showingAt: try? workplace.invocation.person(or: Self.noKit))
+            let typed = try Self.words { () throws(CommandFailure) in
+                try file.read(limit: RecoveryKit.maximumByteCount)
+            }
+            try SecretInput.refuseUTF16(typed, path: kit)
+            return try Self.kit(typed, showingAt: try? workplace.invocation.person(or: Self.noKit))
         }
         let terminal = try workplace.invocation.person(
             or: .usage("the kit's words are needed", hints: ["tresor recover --kit FILE"]))
@@ -242,27 +243,11 @@ struct RecoverCommand: SurfaceCommand {
 
     /// Reads the words from one line, or row by row as on paper; an empty line ends them.
     private static func typedWords(_ terminal: Terminal) throws(CommandFailure) -> SecretBytes {
-        var words = try terminal.secret("the 24 words of the kit: ")
-        while let count = RecoveryKit.wordCount(in: words), (1..<RecoveryKit.wordCount).contains(count) {
-            let more = try terminal.secret("the kit, from word \(count + 1): ")
-            guard more.count > 0 else { break }
-            words = try joined(words, more)
-        }
-        return words
-    }
-
-    private static func joined(
-        _ first: borrowing SecretBytes, _ second: borrowing SecretBytes
-    ) throws(CommandFailure) -> SecretBytes {
-        let (start, end) = (first.span, second.span)
-        do throws(TresorError) {
-            return try SecretBytes(count: start.count + 1 + end.count) { (output) throws(TresorError) in
-                for index in 0..<start.count { output[index] = start[index] }
-                output[start.count] = UInt8(ascii: " ")
-                for index in 0..<end.count { output[start.count + 1 + index] = end[index] }
+        try terminal.secret("the 24 words of the kit: ") { words in
+            guard let count = RecoveryKit.wordCount(in: words), (1..<RecoveryKit.wordCount).contains(count) else {
+                return nil
             }
-        } catch {
-            throw CommandFailure(error)
+            return "the kit, from word \(count + 1): "
         }
     }
 
@@ -286,6 +271,12 @@ struct RecoverCommand: SurfaceCommand {
         } catch {
             guard error == .wrongPassword else { throw CommandFailure(error) }
             if let position = RecoveryKit.firstUnknownWord(in: typed) {
+                guard !RecoveryKit.hasSign(wordAt: position, in: typed) else {
+                    throw CommandFailure(
+                        of: error,
+                        "a sign stands at word \(position), such as a comma, a hyphen or a bracket: put blanks alone between "
+                            + "the words, and leave their numbers out")
+                }
                 if let terminal, let near = try RecoveryKit.nearWords(to: position, in: typed) {
                     try terminal.show("tresor: the list has these near word \(position): ", secret: near, "\n")
                 }

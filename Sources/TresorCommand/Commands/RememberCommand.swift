@@ -44,13 +44,14 @@ struct RememberCommand: SurfaceCommand {
         let workplace = try await CommandContext.open(options, acceptingDevice: false)
         try checkDisk(workplace)
         let session = try await workplace.unlock(to: "remember this device", acceptingDevice: false)
-        let start = try session.unlocking.trustStart()
-        if start > workplace.now + Timestamp.secondsPerDay {
+        let newest = try session.unlocking.ownTime()
+        if newest > workplace.now + Timestamp.secondsPerDay {
             workplace.output.say(
-                "something that you signed is dated \(Timestamp(seconds: start).date), and this machine's clock says "
-                    + "\(Timestamp(seconds: workplace.now).date): the trust counts from the later one")
+                "something that you signed is dated \(Timestamp(seconds: newest).date), and this machine's clock says "
+                    + "\(Timestamp(seconds: workplace.now).date): the trust counts by this clock, and until the later date "
+                    + "nothing notices a clock that is set back")
         }
-        let until = min(start + days * Timestamp.secondsPerDay, Format.latestTime)
+        let until = min(workplace.now + days * Timestamp.secondsPerDay, Format.latestTime)
         let device = try await Interrupts.atomically {
             try await session.unlocking.rememberDevice(name: deviceName, until: until)
         }

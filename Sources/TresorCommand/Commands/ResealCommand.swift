@@ -44,6 +44,7 @@ struct ResealCommand: InputsCommand {
                 if try await reseal(path, own, session, opener) { count += 1 }
                 outcomes.succeeded()
             } catch {
+                await workplace.tresors.tell(session)
                 guard inputs.count > 1 else { throw error }
                 outcomes.failed(CommandFailure(error, file: path), report: workplace.output.report)
             }
@@ -75,6 +76,7 @@ struct ResealCommand: InputsCommand {
                     of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
+        try await rehearse(output, for: file.header, session, workplace)
         let resealed = try await asking(file.header, input, session, opener) {
             try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
                 try await session.files.reseal(file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
@@ -103,6 +105,7 @@ struct ResealCommand: InputsCommand {
                     of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
+        try await rehearse(output, for: file.header, session, opener.workplace)
         let note = FailureNote()
         let progress = opener.workplace.invocation.progress("resealing \(input.shownName)")
         defer { progress.finish() }
@@ -131,6 +134,13 @@ struct ResealCommand: InputsCommand {
         let header = resealed?.header ?? file.header
         try report(input, header, key: header.epoch, isChanged: resealed != nil, opener.workplace)
         return resealed != nil
+    }
+
+    /// Makes sure that the file can be replaced, before a key changes for it.
+    private func rehearse(
+        _ output: OutputFile, for header: FileHeader, _ session: Session, _ workplace: CommandContext
+    ) async throws {
+        if await workplace.tresors.changesLog(of: header.tresor, session) { try output.rehearse() }
     }
 
     /// Repeats the work if the person agrees to continue under a clock far from the log's.

@@ -14,11 +14,14 @@ struct RevokeRun {
     private struct Step {
         let summary: TresorSummary
         let title: String
-        let state: LogState
+        /// The updates of this home that come with the change.
+        let due: Due
         let act: Act
         let effect: Effect
         /// Whether this person has left already.
         var hasLeft = false
+
+        var state: LogState { due.state }
     }
 
     func perform() async throws {
@@ -46,17 +49,18 @@ struct RevokeRun {
 
     private func step(_ summary: TresorSummary, _ text: String) async throws -> Step {
         let title = workplace.tresors.title(of: summary)
-        let state = try await workplace.tresors.settle(summary, session, dryRun: command.dryRun || command.me)
+        let due = try await workplace.tresors.due(in: summary, session, dryRun: command.dryRun || command.me)
+        let state = due.state
         if !command.me { try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "") }
         if command.me, state.departure(of: session.identity.user) != nil {
             return Step(
-                summary: summary, title: title, state: state, act: .leave, effect: Effect(), hasLeft: true)
+                summary: summary, title: title, due: due, act: .leave, effect: Effect(), hasLeft: true)
         }
         var users: [UserID] = []
         for name in command.people where !command.me { users.append(try workplace.tresors.member(name, of: state)) }
         let act = command.me ? Act.leave : .revoke(Set(users).sorted())
         let effect = try await effect(of: act, in: state, title, text)
-        return Step(summary: summary, title: title, state: state, act: act, effect: effect)
+        return Step(summary: summary, title: title, due: due, act: act, effect: effect)
     }
 
     private func effect(of act: Act, in state: LogState, _ title: String, _ text: String) async throws -> Effect {
@@ -89,7 +93,9 @@ struct RevokeRun {
     private func change(_ step: Step) async throws -> (effect: Effect, state: LogState) {
         guard !step.effect.isNothing, !command.dryRun else { return (step.effect, step.state) }
         return try await Interrupts.atomically {
-            try await session.tresors.perform(step.act, on: step.summary.tresor, expecting: step.effect)
+            let effect = try await session.tresors.settle(step.due, before: step.act, shown: step.effect)
+            await workplace.tresors.tell(session)
+            return try await session.tresors.perform(step.act, on: step.summary.tresor, expecting: effect)
         }
     }
 
@@ -110,6 +116,7 @@ struct RevokeRun {
                 "you \(would) no longer be able to read \(title); you keep what you opened or copied")
             return
         }
+        if !command.consent.yes { workplace.tresors.explain(step.due, title) }
         let prefix = isOne ? "" : "\(title): "
         for user in step.effect.dismissed {
             let name = workplace.tresors.handle(of: user, in: step.state)

@@ -71,7 +71,8 @@ struct RotateCommand: SurfaceCommand {
         let session = try await workplace.unlock(to: "sign a change to \(DisplayText.name(name))")
         let summary = try await workplace.tresors.find(name, for: session)
         let title = workplace.tresors.title(of: summary)
-        let state = try await workplace.tresors.settle(summary, session, dryRun: trial.dryRun)
+        let due = try await workplace.tresors.due(in: summary, session, dryRun: trial.dryRun)
+        let state = due.state
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         let effect: Effect
         do throws(TresorError) {
@@ -84,16 +85,21 @@ struct RotateCommand: SurfaceCommand {
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(name))"])
         }
         let approvers = try await approvers(in: state, title, session, workplace)
-        let people = state.members.count == 1 ? "1 person stays" : "\(state.members.count) people stay"
+        let count = state.members.count { !due.ended.contains($0.key) }
+        let people = count == 1 ? "1 person stays" : "\(count) people stay"
         if trial.dryRun {
             workplace.output.say("\(title) would use key \(state.epoch + 1); \(people)")
             return try report(state, key: state.epoch, workplace)
         }
-        try workplace.confirm("\(title) gets key \(state.epoch + 1); \(people).", yes: consent.yes)
+        if !consent.yes { workplace.tresors.explain(due, title) }
+        let next = state.epoch + (due.ended.isEmpty ? 1 : 2)
+        try workplace.confirm("\(title) gets key \(next); \(people).", yes: consent.yes)
         let act = approvers.map(Act.setApprovers) ?? .rotate
         let done = try await ServiceApprovers.perform(act, on: summary.tresor, name, session, workplace) {
+            let settled = try await session.tresors.settle(due, before: .rotate, shown: effect)
+            await workplace.tresors.tell(session)
             guard approvers != nil else {
-                return try await session.tresors.perform(act, on: summary.tresor, expecting: effect)
+                return try await session.tresors.perform(act, on: summary.tresor, expecting: settled)
             }
             _ = try await session.tresors.perform(act, on: summary.tresor)
             // The act may have been performed before, and the rotation not.

@@ -19,13 +19,16 @@ struct ShareRun {
         /// The tresor as it was typed.
         let text: String
         let title: String
-        let state: LogState
+        /// The updates of this home that come with the change.
+        let due: Due
         let terms: Terms
         /// `nil` when everyone already has the access they would get.
         let act: Act?
         let effect: Effect
         /// The people whose access stays the same.
         let already: [UserID]
+
+        var state: LogState { due.state }
     }
 
     func perform() async throws {
@@ -104,7 +107,9 @@ struct ShareRun {
     /// Judges one tresor; dates that have passed are removals by then.
     private func step(_ summary: TresorSummary, _ text: String) async throws -> Step {
         let chains = people.map(\.chain)
-        let state = try await workplace.tresors.settle(summary, session, dryRun: command.dryRun)
+        var due = try await workplace.tresors.due(in: summary, session, dryRun: command.dryRun)
+        if !due.ended.isEmpty { due = Due(try await workplace.tresors.settle(summary, session)) }
+        let state = due.state
         try checkHistory(in: state, text)
         let affected = chains.filter { chain in
             (state.members[chain.user] ?? state.waiting[chain.user]).map { Terms($0) != wanted(for: chain, in: state) }
@@ -120,7 +125,7 @@ struct ShareRun {
             act = share
         }
         return Step(
-            summary: summary, text: text, title: workplace.tresors.title(of: summary), state: state, terms: terms,
+            summary: summary, text: text, title: workplace.tresors.title(of: summary), due: due, terms: terms,
             act: act, effect: effect, already: already)
     }
 
@@ -256,8 +261,10 @@ struct ShareRun {
         if let act = step.act, !command.dryRun {
             let tresor = step.summary.tresor
             (effect, state) = try await ServiceApprovers.perform(act, on: tresor, step.text, session, workplace) {
-                try await session.tresors.perform(
-                    act, on: tresor, expecting: step.effect, acceptingUnverified: command.acceptUnverified)
+                let effect = try await session.tresors.settle(step.due, before: act, shown: step.effect)
+                await workplace.tresors.tell(session)
+                return try await session.tresors.perform(
+                    act, on: tresor, expecting: effect, acceptingUnverified: command.acceptUnverified)
             }
         }
         effect.already = step.already

@@ -62,6 +62,7 @@ extension CommandContext {
     /// The failure of a sync, with its reason as far as the log tells it.
     func failure(_ error: TresorError, of summary: TresorSummary, _ session: Session) async -> CommandFailure {
         if error == .store(.full) { return await noRoom(in: summary, session) }
+        if error == .failed(.clock) { return CommandFailure(ofClock: tresors.rotation(of: summary, for: session)) }
         guard error == .noAccess || error == .unverified, let state = summary.state else {
             var failure = CommandFailure(error)
             if error == .forked { failure.hints = tresors.forkHints(of: summary.tresor) }

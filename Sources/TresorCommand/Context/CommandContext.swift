@@ -61,6 +61,21 @@ struct CommandContext: Sendable {
         }
     }
 
+    /// Opens the home and the store. One that is missing is made if the command line names it, once the password is known.
+    static func openingOrMaking(_ options: GlobalOptions) async throws -> CommandContext {
+        let local = try CommandContext.local(options)
+        let places = local.invocation.places
+        let path = try places.store()
+        guard options.store != nil, try places.service() == nil, FileIdentity(path: path) == nil else {
+            return try await open(options)
+        }
+        let identity = try await local.unlock(to: "make a store", acceptingDevice: false).identity
+        let context = try await open(options, creating: true)
+        context.output.say("there was no store at \(DisplayText.quoted(path)): a new one is made")
+        let session = Session(client: context.client, identity: identity)
+        return CommandContext(invocation: context.invocation, speaking: (session, false), service: nil)
+    }
+
     private static func missingStore(at path: String, for places: Paths) -> CommandFailure {
         let missing = "there is no store at \(DisplayText.quoted(path))"
         guard FileIdentity(path: Paths.join(places.data, "identity")) == nil else {

@@ -184,7 +184,7 @@ struct FindingReport {
         case .missing: "there is none"
         // The subject is the person, or the object.
         case .failed(let error) where error == .unverified || error == .altered: CommandFailure.words(for: error)
-        case .failed(let error): CommandFailure(error).message
+        case .failed(let error): Surroundings.current.notices.explaining(CommandFailure(error)).message
         case .withoutSlot:
             "its device share is here, but the identity has no slot for it: \(HintCompletion.command("forget"))"
         case .withoutServerShare:
@@ -217,6 +217,7 @@ struct FindingReport {
             "the store shows an older card than the one you compared; the card you compared is used"
         case .anotherCard: "the store also offers another card under this handle; the person you verified is used"
         case .clockBehind: "its newest entry is dated later than this machine's clock"
+        case .aheadOfClock(let time): ahead(finding.subject, Timestamp(seconds: time).date)
         case .withheldEpoch(let epoch, let author, let reached, let count):
             "key \(epoch), begun by \(name(author)), reaches \(reached) of \(count) members; "
                 + "an owner must make a new one: tresor revoke, or tresor rotate"
@@ -232,6 +233,16 @@ struct FindingReport {
         case .head(let head, let age):
             "\(Self.entries(head.sequence + 1)) in the store, valid; the newest is \(Self.days(age)) old"
         }
+    }
+
+    /// The words for a time that this machine's clock has not reached: of an entry, or of a device.
+    private func ahead(_ subject: Finding.Subject, _ date: String) -> String {
+        guard case .device(let id) = subject else {
+            return "you signed something that is dated \(date), after this machine's clock: set the clock if it is "
+                + "wrong; else, until that day, no trusted device of this home notices a clock that is set back"
+        }
+        return "trusted under a clock that said \(date), so it opens for too long: "
+            + "\(HintCompletion.command("remember")) there again, or \(HintCompletion.command("device revoke \(shown(id))"))"
     }
 
     /// ` of "plans"`, where the name is known.

@@ -106,6 +106,12 @@ struct PersonVerifier: Sendable {
         do {
             return try SafetyNumber(typed: typed)
         } catch {
+            let digits = typed.utf8.filter { (0x30...0x39).contains($0) }
+            if let meant = try? SafetyNumber(typed: String(decoding: digits, as: UTF8.self)) {
+                throw .usage(
+                    "blanks alone may stand between the digits of a safety number",
+                    hints: [HintCompletion.replacing(typed, with: meant.grouped, of: ["--number"])])
+            }
             throw .usage("a safety number has 30 digits", hints: [Self.theirNumber(name)])
         }
     }

@@ -134,12 +134,8 @@ struct TresorResolver: Sendable {
     /// The verified state before an act. Updates of this home are added to the log first, and each is reported.
     ///
     /// - Throws: 15 where the log has newer keys of this person; the act would be none by the older ones.
-    func settle(_ summary: TresorSummary, _ session: Session, dryRun: Bool = false) async throws -> LogState {
+    func settle(_ summary: TresorSummary, _ session: Session) async throws -> LogState {
         if let known = summary.state { try refuseOldKeys(in: known, session) }
-        guard !dryRun else {
-            if let known = summary.state { return known }
-            return try await state(of: summary.tresor)
-        }
         let tresor = summary.tresor
         do {
             let after = try await Interrupts.atomically { try await session.tresors.settle(tresor) }
@@ -149,6 +145,59 @@ struct TresorResolver: Sendable {
             try await acceptClock(in: tresor, title(of: summary), session)
             return try await settle(summary, session)
         }
+    }
+
+    /// The state before an act that a person is asked about, and the updates of this home that come after the yes.
+    ///
+    /// - Throws: 15 where the log has newer keys of this person; the act would be none by the older ones.
+    func due(in summary: TresorSummary, _ session: Session, dryRun: Bool) async throws -> Due {
+        if let known = summary.state { try refuseOldKeys(in: known, session) }
+        guard !dryRun else {
+            if let known = summary.state { return Due(known) }
+            return Due(try await state(of: summary.tresor))
+        }
+        let due: Due
+        do throws(TresorError) {
+            due = try await session.tresors.due(in: summary.tresor)
+        } catch {
+            guard error == .failed(.clock) else { throw error }
+            try await acceptClock(in: summary.tresor, title(of: summary), session)
+            due = try await session.tresors.due(in: summary.tresor)
+        }
+        // Before the newer card of a founder is in the log, no act is judged.
+        return due.renewed.contains(due.state.founder) ? Due(try await settle(summary, session)) : due
+    }
+
+    /// Whether sealing in a tresor brings its log up to date first, or changes its key.
+    func changesLog(of tresor: TresorID, _ session: Session) async -> Bool {
+        guard let due = try? await session.tresors.due(in: tresor) else { return false }
+        return due.state.isRekeyPending || !due.isNothing
+    }
+
+    /// Names before a question the updates of this home that come with it.
+    func explain(_ due: Due, _ title: String) {
+        for user in due.renewed {
+            output.explain("\(title) gets the new keys of \(handle(of: user, in: due.state)), which you compared")
+        }
+        for user in due.ended {
+            let name = handle(of: user, in: due.state)
+            output.explain("\(name) is removed from \(title)\(lastDay(of: user, in: due.state))")
+        }
+    }
+
+    /// The date by which somebody is removed, and that of the clock, which may be the wrong one of the two.
+    private func lastDay(of user: UserID, in state: LogState) -> String {
+        let date = state.endOfGrant(of: user).map { " was \(Timestamp(seconds: $0).date)" } ?? " has passed"
+        return ": their last day\(date), and this machine's clock says \(Timestamp(seconds: now).date)"
+    }
+
+    /// Says that what is made now is dated long before the newest entry of its log. A service refuses such a clock itself.
+    func tellClock(behind state: LogState, _ title: String) {
+        guard now + Timestamp.secondsPerDay < state.headTime else { return }
+        output.say(
+            "this machine's clock says \(Timestamp(seconds: now).date), and the newest entry of \(title) is of "
+                + "\(Timestamp(seconds: state.headTime).date): what you make now gets the earlier date; set the clock if it "
+                + "is wrong")
     }
 
     /// Asks whether this clock is right; dates then stay, for the rest of this run. The first entry that an owner makes in
@@ -170,8 +219,8 @@ struct TresorResolver: Sendable {
             switch notice.deed {
             case .ended(let users):
                 for user in users {
-                    let date = state.endOfGrant(of: user).map { " was \(Timestamp(seconds: $0).date)" } ?? " has passed"
-                    output.say("\(handle(of: user, in: state)) was removed from \(title): their last day\(date)")
+                    let name = handle(of: user, in: state)
+                    output.say("\(name) was removed from \(title)\(lastDay(of: user, in: state))")
                 }
                 output.say("\(title) now uses key \(notice.epoch)")
             case .renewed(let user):

@@ -89,6 +89,12 @@ final class OutputFile {
         }
     }
 
+    /// Finds out, and leaves nothing, whether the file can be written here with the access that it will have.
+    func rehearse() throws(CommandFailure) {
+        try giveAccess(to: try opened())
+        restart()
+    }
+
     private func hints(around status: stat) -> [String] {
         if case .asBefore = access {
             guard status.isKind(S_IFLNK), let target = FileIdentity.resolved(path) else { return [] }

@@ -97,6 +97,30 @@ enum SecretInput {
         return password
     }
 
+    /// Refuses a kit that a program of another system has written as UTF-16.
+    static func refuseUTF16(_ kit: borrowing SecretBytes, path: String) throws(CommandFailure) {
+        guard isUTF16(kit.span) else { return }
+        throw CommandFailure(
+            .usage, "\(DisplayText.quoted(path)) is UTF-16, and a kit is UTF-8",
+            hints: [ForeignText.inUTF8(path)].compactMap(\.self), file: path)
+    }
+
+    /// Two secrets, a blank between them.
+    static func joined(
+        _ first: borrowing SecretBytes, _ second: borrowing SecretBytes
+    ) throws(CommandFailure) -> SecretBytes {
+        let (start, end) = (first.span, second.span)
+        do throws(TresorError) {
+            return try SecretBytes(count: start.count + 1 + end.count) { (output) throws(TresorError) in
+                for index in 0..<start.count { output[index] = start[index] }
+                output[start.count] = UInt8(ascii: " ")
+                for index in 0..<end.count { output[start.count + 1 + index] = end[index] }
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
     /// Enough for a password and its line end.
     static var passwordContentLimit: Int { passwordLimit + 2 }
 
@@ -138,7 +162,7 @@ enum SecretInput {
                 case .wide:
                     (
                         "\(what) is UTF-16, and a password is UTF-8",
-                        file.map { Self.writing("iconv -f UTF-16 -t UTF-8 \($0)") }
+                        path.flatMap(Self.inUTF8)
                     )
                 case .lines:
                     (
@@ -155,6 +179,11 @@ enum SecretInput {
             return CommandFailure(.usage, message, hints: [command ?? other].compactMap(\.self), file: path)
         }
 
+        /// The command that writes the file at a path in UTF-8; `nil` if the path names other content then.
+        static func inUTF8(_ path: String) -> String? {
+            isReadAgain(path) ? writing("iconv -f UTF-16 -t UTF-8 \(Shell.path(path))") : nil
+        }
+
         /// A command that writes a secret file. A shell would make one that others can read.
         private static func writing(_ command: String) -> String { "(umask 077; \(command) > FILE)" }
 
@@ -167,10 +196,15 @@ enum SecretInput {
     private static func foreignText(_ content: borrowing SecretBytes) -> ForeignText? {
         let bytes = content.span
         if bytes.count >= 3, bytes[0] == 0xef, bytes[1] == 0xbb, bytes[2] == 0xbf { return .mark }
-        if bytes.count >= 2, bytes[0] ^ bytes[1] == 0x01, max(bytes[0], bytes[1]) == 0xff { return .wide }
+        if isUTF16(bytes) { return .wide }
         let count = countWithoutLineEnd(bytes)
         for index in 0..<count where bytes[index] == UInt8(ascii: "\n") { return .lines }
         return nil
+    }
+
+    /// Whether bytes begin with the mark of UTF-16, in either order.
+    private static func isUTF16(_ bytes: Span<UInt8>) -> Bool {
+        bytes.count >= 2 && bytes[0] ^ bytes[1] == 0x01 && max(bytes[0], bytes[1]) == 0xff
     }
 
     private static func lineCount(_ content: borrowing SecretBytes) -> Int {

@@ -64,7 +64,7 @@ struct CommandFailure: Error, Sendable {
     /// - Parameter rotation: what makes the next entry of the log: a command, or whom to ask for it.
     init(sending report: SyncReport, _ error: TresorError, rotation: String) {
         guard let record = report.damaged else {
-            self.init(error)
+            if error == .failed(.clock) { self.init(ofClock: rotation) } else { self.init(error) }
             return
         }
         guard report.isFrozen else {
@@ -75,6 +75,16 @@ struct CommandFailure: Error, Sendable {
             of: error,
             "the home has lost a piece of what was sent of \(DisplayText.quoted(record)), "
                 + "and makes it again once the log has another entry", hints: [rotation])
+    }
+
+    /// The failure of a clock that is too far from a log's.
+    ///
+    /// - Parameter rotation: the command that asks a person whether the clock is right.
+    init(ofClock rotation: String) {
+        self.init(
+            of: .failed(.clock),
+            "\(TresorError.Fault.clock.rawValue): set it; if it is right, run at a terminal, which asks: "
+                + HintCompletion.complete(rotation), hints: [rotation])
     }
 
     /// The failure to read a content of a record that is not sent yet: the home has lost or altered a piece of it.

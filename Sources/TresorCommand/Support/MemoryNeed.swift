@@ -24,22 +24,26 @@ enum MemoryNeed {
         let isLimited = getrlimit(memory, &limit) == 0 && limit.rlim_cur < machineByteCount
         let available = isLimited ? UInt64(limit.rlim_cur) : machineByteCount
         let room = isLimited ? "this process may have" : "this machine has"
-        let standard = Argon2id.Cost.standard
-        let way =
-            isNew
-            ? "choose a lower cost"
-            : "the recovery kit sets a new password, which takes \(standard.memoryKiB >> 10) MiB"
-        let hints =
-            (isLimited ? ["ulimit -v unlimited"] : [])
-            + [
-                isNew
-                    ? "tresor … {--argon2id} --argon2id \(standard.memoryKiB >> 10),\(standard.passes)"
-                    : "tresor recover"
-            ]
+        let lower = [Argon2id.Cost.standard, .floor].first {
+            $0.memoryKiB < cost.memoryKiB && UInt64($0.memoryKiB) << 10 < available
+        }
+        let (way, hint) = wayOut(to: lower, isNew: isNew)
+        let hints = (isLimited ? ["ulimit -v unlimited"] : []) + [hint].compactMap(\.self)
         return CommandFailure(
             .failed(.memory),
             "this password takes \(cost.memoryKiB >> 10) MiB of memory, and \(room) \(available >> 20) MiB at most: \(way)",
             hints: hints)
+    }
+
+    /// The words for a lower cost, and the hint with it; `nil` where there is none.
+    private static func wayOut(to lower: Argon2id.Cost?, isNew: Bool) -> (words: String, hint: String?) {
+        guard let lower else { return ("the program needs some itself, and no password takes less", nil) }
+        let (memory, passes) = (lower.memoryKiB >> 10, lower.passes)
+        guard !isNew else { return ("choose a lower cost", "tresor … {--argon2id} --argon2id \(memory),\(passes)") }
+        return (
+            "the recovery kit sets a new password, which takes \(memory) MiB",
+            lower == .standard ? "tresor recover" : "tresor recover --argon2id \(memory),\(passes)"
+        )
     }
 
     private static var machineByteCount: UInt64 {

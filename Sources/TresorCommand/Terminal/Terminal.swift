@@ -43,9 +43,35 @@ final class Terminal: Sendable {
     ///
     /// - Returns: the typed bytes, without the line end.
     /// - Throws: 64 beyond 1024 bytes, 130 when the input ends.
-    func secret(_ prompt: String) throws(CommandFailure) -> SecretBytes {
+    func secret(_ prompt: String) throws(CommandFailure) -> SecretBytes { try secret(prompt) { _ in nil } }
+
+    /// Asks for a secret of several lines, such as the rows of a kit. Lines that are pasted together count, and none of
+    /// them is echoed. An empty line ends them, unless more was pasted behind it.
+    ///
+    /// - Parameter further: the prompt of the line after these; `nil` when they are all.
+    /// - Returns: the lines, a blank between two.
+    func secret(
+        _ prompt: String, further: (borrowing SecretBytes) -> String?
+    ) throws(CommandFailure) -> SecretBytes {
         let echo = try Echo.off(descriptor, prompt: prompt)
         defer { echo.restore() }
+        var lines = try unechoed(prompt)
+        while let prompt = further(lines) {
+            echo.asks(prompt)
+            let line = try unechoed(prompt)
+            guard line.count > 0 || hasLine else { break }
+            if line.count > 0 { lines = try SecretInput.joined(lines, line) }
+        }
+        return lines
+    }
+
+    /// Whether a line is there to be read.
+    private var hasLine: Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) > 0
+    }
+
+    private func unechoed(_ prompt: String) throws(CommandFailure) -> SecretBytes {
         try show(prompt)
         defer { erase(prompt) }
         let line = try SecretInput.readAll(
@@ -138,14 +164,14 @@ final class Terminal: Sendable {
 /// A terminal without echo, for as long as a secret is typed; with echo again after an interrupt, and while stopped.
 private final class Echo: Sendable {
     private let descriptor: Int32
-    private let prompt: String
+    private let prompt: Mutex<String>
     private let original: Mutex<termios?>
     private let silent: termios
     private let token = Mutex<Interrupts.Token?>(nil)
 
     private init(descriptor: Int32, prompt: String, original: termios, silent: termios) {
         self.descriptor = descriptor
-        self.prompt = prompt
+        self.prompt = Mutex(prompt)
         self.original = Mutex(original)
         self.silent = silent
     }
@@ -175,6 +201,9 @@ private final class Echo: Sendable {
         }
     }
 
+    /// Notes the prompt that a stop by Ctrl-Z shows again.
+    func asks(_ question: String) { prompt.withLock { $0 = question } }
+
     /// Ends the silence; doing it again does nothing.
     func restore() {
         Interrupts.prompting(nil)
@@ -200,6 +229,6 @@ private final class Echo: Sendable {
     private func resume() {
         guard tcgetpgrp(descriptor) == getpgrp() else { return }
         _ = silence()
-        try? Channel(descriptor: descriptor, name: "the terminal").write("\r\u{1b}[K" + prompt)
+        try? Channel(descriptor: descriptor, name: "the terminal").write("\r\u{1b}[K" + prompt.withLock { $0 })
     }
 }

@@ -6,7 +6,7 @@ public struct TrustedDevice: Hashable, Identifiable, Sendable {
     public let id: DeviceID
     /// The name given by its owner; may be empty.
     public let name: Name
-    /// The time when it was added, in seconds since 1970.
+    /// The time when it was added, in seconds since 1970, or that of a later entry of its owner which was there before.
     package let since: UInt64
     /// The last second, since 1970, in which it opens.
     package let until: UInt64

@@ -20,6 +20,18 @@ struct MemoryNeedTests {
         #expect(failure.hints.last == (isNew ? "tresor … {--argon2id} --argon2id 256,3" : "tresor recover"))
     }
 
+    @Test("No hint takes as much as what failed", arguments: [true, false])
+    func lowerCosts(_ isNew: Bool) {
+        let standard = MemoryNeed.failure(for: .standard, isNew: isNew)
+        #expect(
+            standard.hints.last
+                == (isNew ? "tresor … {--argon2id} --argon2id 64,3" : "tresor recover --argon2id 64,3"))
+        #expect(isNew || standard.message.hasSuffix("the recovery kit sets a new password, which takes 64 MiB"))
+        let least = MemoryNeed.failure(for: .floor, isNew: isNew)
+        #expect(least.hints.allSatisfy { $0 == "ulimit -v unlimited" })
+        #expect(least.message.hasSuffix("the program needs some itself, and no password takes less"))
+    }
+
     @Test("A limit of the process is named, and the kit opens what the password cannot", .longRun)
     func limited() throws {
         let runner = try ScriptRunner(Script(name: "memory", text: ""))

@@ -105,6 +105,19 @@ struct PipeTests {
         #expect(try shell(": >nothing && tresor put -t one nothing && tresor put -t one --as none <nothing").code == 0)
     }
 
+    @Test("A kit file in UTF-16 is named, and the hint mends it", arguments: ["LE", "BE"])
+    func foreignKit(_ order: String) throws {
+        let mark = order == "LE" ? "\\377\\376" : "\\376\\377"
+        let made = "umask 077; { printf '\(mark)'; iconv -t UTF-16\(order) kit.txt; } >k; echo another password >new"
+        #expect(try shell(made).code == 0)
+        let refused = try shell("tresor recover --kit k --new-password-file new --argon2id 64,3")
+        #expect(refused.code == 64)
+        #expect(refused.errorText.contains("\"k\" is UTF-16, and a kit is UTF-8"), "\(refused.errorText)")
+        let hint = try #require(refused.errorText.split(separator: "\n").first { $0.hasPrefix("tresor: hint: ") })
+        #expect(try shell(String(hint.dropFirst(14)).replacing("> FILE", with: "> q")).code == 0)
+        #expect(try shell("tresor recover --kit q --new-password-file new --argon2id 64,3").code == 0)
+    }
+
     @Test(
         "A password file that another system has made is named, and the hint mends it",
         arguments: [

@@ -38,6 +38,21 @@ struct TerminalTests {
         #expect(echoes)
     }
 
+    @Test("Lines of a secret that were pasted together are read together, without echo; the rest is thrown away")
+    func pastedLines() throws {
+        let (answer, screen, echoes) = try converse([("the words: $", "one two\r\nthree\nfour\nno word")]) { terminal in
+            let secret = try terminal.secret("the words: ") { (lines: borrowing SecretBytes) -> String? in
+                lines.count < 14 ? "further: " : nil
+            }
+            let bytes = secret.span
+            return bytes.publicBytes
+        }
+        #expect(try answer.get() == Array("one two three four".utf8))
+        #expect(screen.contains("further: "))
+        for word in ["one", "three", "four", "no word"] { #expect(!screen.contains(word)) }
+        #expect(echoes)
+    }
+
     @Test("A secret of more than 1024 bytes is refused, and the echo comes back")
     func long() throws {
         let (answer, screen, echoes) = try converse([(": $", String(repeating: "a", count: 1500))]) { terminal in

@@ -88,6 +88,8 @@ import TresorCrypto
             _ = try await anna.tresors.all()
             _ = try await anna.tresors.named("plans")
             let state = try await anna.tresors.settle(tresor)
+            let due = try await anna.tresors.due(in: tresor)
+            _ = try await anna.tresors.settle(due, before: .rotate, shown: Effect())
             _ = try await anna.tresors.effect(of: .rotate, in: state)
             _ = try await anna.tresors.name(in: state)
             _ = try await anna.tresors.kind(in: state)

@@ -71,6 +71,24 @@ import TresorStore
         }
     }
 
+    /// An entry of the future neither lengthens nor ends a trust that comes after it; a later one ends it.
+    @Test func A36_aClockThatWentAheadAndBackLengthensNoTrust() async throws {
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+        let now = world.clock.now
+        world.clock.now = until + 1_000_000
+        try await anna.tresors.perform(.rotate, on: tresor)
+        world.clock.now = now
+        let device = try await anna.unlocking.rememberDevice(name: .empty, until: until)
+        #expect(device.since == until + 1_000_000)
+        _ = try await anna.client.device.unlock()
+        world.clock.now = until + 1
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
+        world.clock.now = until + 2_000_000
+        try await anna.tresors.perform(.rotate, on: tresor)
+        world.clock.now = now
+        #expect(await failure { _ = try await anna.client.device.unlock() } == .noAccess)
+    }
+
     @Test func A36_otherPeoplesDatesDoNotExpireADevice() async throws {
         let other = try await world.quick("other")
         try world.introduce(anna, other)

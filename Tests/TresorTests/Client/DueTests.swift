@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import TresorCrypto
+import TresorStore
+
+@testable import Tresor
+@testable import TresorCore
+
+/// What an owner is told before a question, and what comes after the yes (SPEC §9.7, *due*).
+@Suite struct DueTests {
+    private let world = World()
+    private let anna: Session
+    private let bob: Session
+    private let cam: Session
+    private let tresor: TresorID
+    private let end: UInt64
+
+    init() async throws {
+        anna = try await world.quick("anna")
+        bob = try await world.quick("bob")
+        cam = try await world.quick("cam")
+        try world.introduce(anna, bob, cam)
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+        end = world.clock.now + 50
+        try await anna.share(tresor, with: [bob], notAfter: end)
+        try await anna.share(tresor, with: [cam])
+    }
+
+    private func count() async throws -> Int { try await log(tresor, in: world.store).count }
+
+    @Test func nothingIsWrittenBeforeTheYes() async throws {
+        let start = try await count()
+        #expect(try await anna.tresors.due(in: tresor).isNothing)
+        world.clock.now = end + 1
+        let (next, _) = try cam.identity.renewCard(time: end)
+        try anna.client.people.pinBlocking(next.chain)
+        let due = try await anna.tresors.due(in: tresor)
+        #expect(due.renewed == [cam.identity.user] && due.ended == [bob.identity.user])
+        #expect(try await count() == start)
+        // A reader has nothing to bring up to date.
+        #expect(try await cam.tresors.due(in: tresor).isNothing)
+        let shown = try anna.tresors.effectBlocking(of: .rotate, in: due.state)
+        let effect = try await anna.tresors.settle(due, before: .rotate, shown: shown)
+        #expect(effect.epoch == 3 && effect.remaining == 2)
+        #expect(try await count() == start + 2)
+        #expect(try await anna.tresors.due(in: tresor).isNothing)
+    }
+
+    /// Whom a date removes, the act does not remove again; somebody else's act in between is no part of the yes.
+    @Test(arguments: [false, true]) func whatWasShownIsDone(isSomebodyFaster: Bool) async throws {
+        world.clock.now = end + 1
+        let act = Act.revoke([bob.identity.user, cam.identity.user].sorted())
+        let due = try await anna.tresors.due(in: tresor)
+        let shown = try anna.tresors.effectBlocking(of: act, in: due.state)
+        #expect(shown.dismissed.count == 2)
+        if isSomebodyFaster {
+            let device = world.session(of: anna, home: try #require(anna.client.home as? MemoryHome).copy())
+            try await device.tresors.perform(.revoke([cam.identity.user]), on: tresor)
+            #expect(
+                await failure { _ = try await anna.tresors.settle(due, before: act, shown: shown) } == .busy)
+        } else {
+            let effect = try await anna.tresors.settle(due, before: act, shown: shown)
+            #expect(effect.dismissed == [cam.identity.user] && effect.already == [bob.identity.user])
+            try await anna.tresors.perform(act, on: tresor, expecting: effect)
+            #expect(try await anna.client.logs.state(of: tresor).members.count == 1)
+        }
+    }
+}
