@@ -54,6 +54,7 @@
             guard restored || `operator` == nil else { throw ServerFailure.usage("--operator goes with --restored") }
             let chain = try `operator`.map { (path) throws(ServerFailure) in try OperatorCard.read(path) }
             let addresses = try listening.addresses()
+            try OpenFiles.check()
             let certificates = try listening.certificates()
             let key = try ServerKey.read(at: place.keyPath())
             let claim = try await claim(for: key.publicKey)
