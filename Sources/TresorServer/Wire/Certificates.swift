@@ -149,7 +149,9 @@
 
         private func use(_ path: String, for certificate: String) throws(ServerFailure) {
             try Self.checkReadable(path, as: "key")
-            let file = BIO_new_file(path, "r")
+            guard let file = BIO_new_file(path, "r") else {
+                throw ServerFailure(.failed(.inputOutput), "the key \(path) cannot be read")
+            }
             defer { BIO_free(file) }
             var isLocked = false
             let read = withUnsafeMutablePointer(to: &isLocked) { isLocked in
