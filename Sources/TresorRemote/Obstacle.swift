@@ -40,6 +40,8 @@ package enum Obstacle: Hashable, Sendable {
     case otherName(String)
     /// The service has no room: a limit of what somebody may keep is reached, or its disk is full.
     case noRoom(isQuota: Bool)
+    /// A limit of how often somebody may ask: after so many minutes the service hears them again.
+    case tooOften(minutes: UInt32)
 
     /// The obstacle that the status of a service's answer tells; `nil` for none.
     init?(_ status: Refusal.Status?, host: String) {
@@ -76,7 +78,7 @@ package enum Obstacle: Hashable, Sendable {
         case .noAddress, .noConnection, .away, .slow, .noTLS: .unreachable
         case .refusedByProxy, .redirect, .page, .changed, .noHTTP: .foreign
         case .certificate: .certificate
-        case .namelessProxy, .olderProxy, .unavailable, .otherName: .other
+        case .namelessProxy, .olderProxy, .unavailable, .otherName, .tooOften: .other
         case .noRoom: .full
         }
     }

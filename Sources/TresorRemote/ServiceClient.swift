@@ -178,7 +178,9 @@ package final class ServiceClient: ServiceCaller {
             if operation.isChange { report.mayBeDone(false) }
             return .refused(refusal, date: answer.date)
         }
-        return .later(refusal.storeError, after: .seconds(Int64(answer.retryAfter ?? 0)))
+        let seconds = answer.retryAfter ?? 0
+        if refusal.status == .tooManyRequests { report.obstacle(.tooOften(minutes: (max(seconds, 1) - 1) / 60 + 1)) }
+        return .later(refusal.storeError, after: .seconds(Int64(seconds)))
     }
 
     /// The time in which nothing may move, in seconds.

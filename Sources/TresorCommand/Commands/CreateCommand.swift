@@ -46,6 +46,7 @@ struct CreateCommand: SurfaceCommand {
         do throws(TresorError) {
             state = try await session.tresors.create(tresorName, kind: tresorKind ?? .empty, approvers: approvers)
         } catch {
+            if error == .store(.full) { throw await workplace.noRoomForAnother(session) }
             guard error == .usage(.tresorExists) else { throw CommandFailure(error) }
             throw CommandFailure.usage(
                 "you already have a tresor named \(DisplayText.name(name))", hints: ["tresor list"])

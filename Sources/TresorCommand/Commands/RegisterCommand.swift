@@ -219,10 +219,19 @@ struct RegisterCommand: SurfaceCommand {
         case .busy:
             CommandFailure(
                 of: error,
-                "too many people or commands register at \(service.place) just now, or another home or command of yours "
-                    + "sets the log-in at the same time; run the command again in a minute")
+                "too many people or commands register at \(service.place) just now, or "
+                    + (invitation == nil
+                        ? "another home or command of yours sets the log-in at the same time"
+                        : "the invitation is not good, since one that is has room of its own: it was used or mistyped, or its "
+                            + "time is over")
+                    + "; run the command again in \(Self.minutesToWait) min")
         default: CommandFailure(error)
         }
+    }
+
+    /// The minutes after which the service hears this network again, as it says.
+    private static var minutesToWait: UInt32 {
+        if case .tooOften(let minutes)? = Surroundings.current.obstacle.value { minutes } else { 1 }
     }
 
     /// Without an invitation, one may help. Another handle is another identity, which takes no place of this one: a person may

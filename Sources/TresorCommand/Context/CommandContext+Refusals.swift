@@ -102,6 +102,19 @@ extension CommandContext {
 
 /// The refusals of a service that has no room for what is sent to a tresor.
 extension CommandContext {
+    /// The failure to make a tresor for which the service has no room, with the numbers of the person.
+    func noRoomForAnother(_ session: Session) async -> CommandFailure {
+        let error = TresorError.store(.full)
+        guard Surroundings.current.obstacle.isQuota == true,
+            let account = try? await AskedService(session, self)?.call(AccountRequest())
+        else { return CommandFailure(error) }
+        return CommandFailure(
+            of: error,
+            CommandFailure.noRoom(
+                "you have made \(account.tresors) of \(account.maximumTresors) tresors, the deleted ones too, and have "
+                    + "\(account.bytes) of \(account.maximumBytes) bytes; ask its operator for more"))
+    }
+
     /// The failure to send something to a tresor for which the store has no room: whose limit it is, its numbers for the
     /// person whose it is, and how room is made. A full disk is for the operator.
     ///

@@ -66,6 +66,7 @@ extension Obstacle {
             "the service goes by other names than \(DisplayText.quoted(host)); check the address, or tell the operator"
         case .noRoom(let isQuota):
             isQuota ? "a limit of what somebody may keep is reached" : "its disk is full; tell its operator"
+        case .tooOften(let minutes): "it is asked too often; run the command again in \(minutes) min"
         }
     }
 }

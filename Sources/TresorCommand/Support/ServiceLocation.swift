@@ -4,6 +4,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 import TresorRemote
+import TresorStore
 
 /// Where a service is, and how this home reaches it.
 struct ServiceLocation: Sendable, Equatable {
@@ -78,8 +79,9 @@ struct ServiceLocation: Sendable, Equatable {
             guard let file = Authorities(named: certificates).file, error == .failed(.inputOutput) else {
                 throw CommandFailure(error)
             }
+            let fault = FileIdentity(path: file) == nil ? "is missing" : "has no certificates that you can read (PEM)"
             throw CommandFailure(
-                of: error, "\(DisplayText.quoted(file)) has no certificates that you can read (PEM)",
+                of: error, "the file of authorities \(DisplayText.quoted(file)) \(fault)",
                 hints: ["tresor … {--store-ca} --store-ca FILE"]
                     + (certificates == nil ? ["unset SSL_CERT_FILE"] : []), file: file)
         }

@@ -46,6 +46,20 @@ package struct Refusal: Error, Hashable, Sendable {
         case version = "http-version"
         /// The proxy does not say who asks.
         case namelessProxy = "no-x-forwarded-for"
+        /// The session names an address that is none of the service.
+        case address
+        /// The session names an address that is none of the service, and the proxy passes on a host of loopback.
+        case proxyHost = "proxy-host"
+        /// The request is not of this time.
+        case clock
+        /// The session is one with another service.
+        case service
+        /// The account is not here, or has other keys.
+        case unknownKey = "unknown-key"
+        /// The account was closed.
+        case closed
+        /// The session is over, or was ended.
+        case ended
     }
 
     package let status: Status
@@ -68,7 +82,7 @@ package struct Refusal: Error, Hashable, Sendable {
     }
 
     /// The refusal of a session that holds, and is of another era than its account.
-    package static func ended(now era: Era) -> Refusal { Refusal(.unauthorized, .noAccess, era: era) }
+    package static func ended(now era: Era) -> Refusal { Refusal(.unauthorized, .noAccess, era: era, cause: .ended) }
 
     /// The refusal that tells an error of an object or a rule.
     package init(_ error: TresorError) {

@@ -85,7 +85,7 @@ package struct ServiceCall: Sendable {
     }
 }
 
-/// The answer to one request.
+/// The answer to one request. Two that the client cannot tell apart are equal, whatever their causes.
 package struct ServiceReply: Hashable, Sendable {
     /// 200, or the status of a refusal.
     package let status: Int
@@ -122,5 +122,15 @@ package struct ServiceReply: Hashable, Sendable {
         error = nil
         retryAfter = nil
         cause = nil
+    }
+
+    package static func == (one: ServiceReply, other: ServiceReply) -> Bool {
+        one.status == other.status && one.body == other.body && one.error == other.error
+            && one.retryAfter == other.retryAfter
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(status)
+        hasher.combine(body)
     }
 }

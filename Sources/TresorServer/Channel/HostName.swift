@@ -4,7 +4,7 @@
     import ArgumentParser
 
     /// A host, and a port if one is said: the value of `Host`, and a name of the service.
-    struct HostName: Hashable, Sendable, ExpressibleByArgument {
+    struct HostName: Hashable, Sendable {
         /// In lower case; an IPv6 address has brackets.
         let host: String
         let port: UInt16?
@@ -28,6 +28,16 @@
         /// The names that each service has.
         static let ofLoopback = ["localhost", "127.0.0.1", "[::1]"].compactMap { HostName($0) }
 
-        init?(argument: String) { self.init(argument) }
+        /// Reads a name of the service as its operator types it. A pattern, or an address with a scheme, is the `Host` of
+        /// no client.
+        ///
+        /// - Throws: the reason why it is none.
+        static func typed(_ text: String) throws -> HostName {
+            let form = "give each host by itself, as tresor.example or tresor.example:8443"
+            if text.contains("/") { throw ValidationError("a name has no scheme and no path: \(form)") }
+            if text.contains("*") { throw ValidationError("a name is no pattern: \(form)") }
+            guard let name = HostName(text) else { throw ValidationError("it is no host name: \(form)") }
+            return name
+        }
     }
 #endif

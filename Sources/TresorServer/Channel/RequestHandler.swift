@@ -314,7 +314,7 @@
             guard let context else { return }
             exchange.isAnswered = true
             place.mark(isIdle: state.isIdle(exchange))
-            responder.report.answered(exchange, reply, cause)
+            responder.report.answered(exchange, reply, responder.cause(cause, of: exchange.head))
             let isLast = closesAfterAnswer
             let head = HTTPResponseHead(
                 version: .http1_1, status: HTTPResponseStatus(statusCode: reply.status),

@@ -89,6 +89,13 @@
             return head.ports.map { Audience(isSecure: isSecure, host: head.host, port: $0 ?? own) }
         }
 
+        /// The cause of a refusal for the operator: a proxy that does not keep the `Host` of its clients sends one of
+        /// loopback, which is always a name of the service, and everybody's session then names another address.
+        func cause(_ cause: Refusal.Cause?, of head: AcceptedHead?) -> Refusal.Cause? {
+            let isOfLoopback = HostName.ofLoopback.contains { $0.host == head?.host }
+            return cause == .address && isBehindProxy && isOfLoopback ? .proxyHost : cause
+        }
+
         /// The source of a request, for limits.
         ///
         /// - Throws: the refusal of a request whose proxy names none.

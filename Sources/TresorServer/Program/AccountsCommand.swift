@@ -21,18 +21,26 @@
         func run() async throws {
             let (service, engine) = try await StoredService.open(place, migrating: false, verifyingUpTo: 0)
             var last: UserID?
-            var handles: [Skeleton: [Name]] = [:]
+            var handles: [Skeleton: Set<Name>] = [:]
             while true {
                 let people = try await service.directory.people(after: last)
                 for person in people {
                     print(person.line)
-                    handles[Skeleton(of: person.handle), default: []].append(person.handle)
+                    for look in Self.looks(of: person.handle) { handles[look, default: []].insert(person.handle) }
                 }
                 guard let next = people.last?.user else { break }
                 last = next
             }
             await engine.close()
-            for line in Self.lines(of: Array(handles.values)) { StandardError.write("tresor-server: \(line)\n") }
+            for line in Self.lines(of: Set(handles.values).map(Array.init)) {
+                StandardError.write("tresor-server: \(line)\n")
+            }
+        }
+
+        /// The looks of a handle: as it is, and without capital letters and needless blanks, which people read over.
+        static func looks(of handle: Name) -> Set<Skeleton> {
+            let plain = handle.text.lowercased().split(separator: " ").joined(separator: " ")
+            return Set([handle, (try? Name(text: plain)) ?? handle].map(Skeleton.init(of:)))
         }
 
         /// The number of handles in a line. Somebody may register very many that look alike.

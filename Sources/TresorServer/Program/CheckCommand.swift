@@ -11,13 +11,17 @@
         static let configuration = CommandConfiguration(
             commandName: "check",
             abstract: "Fold every log of a service and compare the database with it.",
-            discussion: "It changes nothing, and may run beside the service.")
+            discussion: """
+                It changes nothing, and may run beside the service. A server key that is named, or lies beside the database, \
+                has to be that of the service.
+                """)
 
         @OptionGroup var place: StoreOptions
 
         func run() async throws {
             let (service, engine) = try await StoredService.open(place, migrating: false, verifyingUpTo: .max)
             let report = try await service.check()
+            let fault = try await faultOfKey(in: engine)
             await engine.close()
             for finding in report.findings { print(finding.sentence) }
             for user in report.logins {
@@ -25,13 +29,34 @@
             }
             let count = report.findings.count + report.logins.count
             print("checked \(report.tresors) tresors with \(report.entries) entries: \(count) findings")
-            guard !report.isClean else { return }
-            throw ServerFailure(
-                .store(.damaged),
-                report.lacksBlobsAlone
-                    ? "the database lacks what its logs name, as after a restore: a backup that has it brings it back, or "
-                        + "people do, as said above"
-                    : "the database does not agree with its logs; restore it from a backup")
+            guard report.isClean else {
+                throw ServerFailure(
+                    .store(.damaged),
+                    report.lacksBlobsAlone
+                        ? "the database lacks what its logs name, as after a restore: a backup that has it brings it back, "
+                            + "or people do, as said above"
+                        : "the database does not agree with its logs; restore it from a backup")
+            }
+            guard let fault else { return }
+            // A trial of a restore may do without the key.
+            guard fault.error == .notFound, place.serverKey == nil else { throw fault }
+            StandardError.write("tresor-server: \(fault.message)\n")
+        }
+
+        /// The fault of the server key, without which the service does not start; `nil` for none, and where no option names
+        /// a key and none lies beside the database that this user reads.
+        private func faultOfKey(in engine: any SQLEngine) async throws -> ServerFailure? {
+            guard let path = try? place.keyPath(), let setup = try await ServiceSetup.read(from: engine) else {
+                return nil
+            }
+            do throws(ServerFailure) {
+                let key = try ServerKey.read(at: path)
+                guard key.publicKey != setup.server.key else { return nil }
+                return ServerFailure(
+                    .forked, "the server key \(path) belongs to another service than that in \(place.shown)")
+            } catch {
+                return place.serverKey != nil || [.notFound, .altered].contains(error.error) ? error : nil
+            }
         }
     }
 

@@ -87,6 +87,13 @@
             do throws(TresorError) {
                 return try await SQLiteStore.open(at: from, creating: false)
             } catch {
+                if error == .store(.schema), let engine = try? await SQLiteEngine.open(at: from, creating: false) {
+                    await engine.close()
+                    throw ServerFailure(
+                        error,
+                        "\(from) is the database of a service, and not the store of a file: people move from one service to "
+                            + "another by themselves, as docs/SERVER.md says (From SQLite to PostgreSQL)")
+                }
                 let reason =
                     switch error {
                     case .notFound: "it is missing"

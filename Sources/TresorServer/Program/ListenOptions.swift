@@ -27,7 +27,8 @@
         @Option(
             help: ArgumentHelp(
                 "Answer clients that dial this host, on the port of --listen or on another one; repeat it.",
-                valueName: "host[:port]"))
+                valueName: "host[:port]"),
+            transform: HostName.typed)
         var name: [HostName] = []
 
         @Option(

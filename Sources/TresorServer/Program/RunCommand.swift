@@ -54,6 +54,7 @@
             guard restored || `operator` == nil else { throw ServerFailure.usage("--operator goes with --restored") }
             let chain = try `operator`.map { (path) throws(ServerFailure) in try OperatorCard.read(path) }
             let addresses = try listening.addresses()
+            try OpenFiles.check()
             let certificates = try listening.certificates()
             let key = try ServerKey.read(at: place.keyPath())
             let claim = try await claim(for: key.publicKey)
@@ -132,7 +133,7 @@
             let signals = await Signals(taking: SIGHUP, SIGINT, SIGTERM)
             let running = try await server.start()
             running.onEnd { signals.finish() }
-            async let _: Void = sweep(service, server.report)
+            async let _: Void = sweep(service, server)
             var isStopped = false
             for await number in signals.numbers {
                 isStopped = number != SIGHUP
@@ -144,19 +145,22 @@
         }
 
         /// Sweeps at the start, every ten minutes, and when something was deleted.
-        private func sweep(_ service: Service, _ report: Report) async {
-            async let _: Void = remind(service)
+        private func sweep(_ service: Service, _ server: WireServer) async {
+            async let _: Void = remind(service, server)
             for await _ in service.dueSweeps {
                 do {
                     try await service.sweep()
                 } catch {
-                    if !Task.isCancelled { report.say(.sweepFailed, .error) }
+                    if !Task.isCancelled { server.report.say(.sweepFailed, .error) }
                 }
             }
         }
 
-        private func remind(_ service: Service) async {
-            repeat { service.askForSweep() } while (try? await Task.sleep(for: .seconds(600))) != nil
+        private func remind(_ service: Service, _ server: WireServer) async {
+            repeat {
+                service.askForSweep()
+                server.remind()
+            } while (try? await Task.sleep(for: .seconds(600))) != nil
         }
     }
 

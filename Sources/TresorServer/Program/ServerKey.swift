@@ -135,8 +135,8 @@
         private static func isThere(_ path: String) -> ServerFailure {
             ServerFailure(
                 .failed(.other),
-                "\(path) exists already and may be the key of another service; name a file with --server-key, "
-                    + "or remove this one if an interrupted init left it")
+                "\(path) exists already and may be the only key of another service, or a copy of it: leave it, and name "
+                    + "another file with --server-key; nobody needs it if an interrupted init has just made it")
         }
     }
 #endif

@@ -40,12 +40,14 @@
             }
         }
 
-        /// Keeps what this memory holds of people out of core files, which would have the bodies of requests.
+        /// Keeps what this memory holds of people out of core files, which would have the bodies of requests, and takes what
+        /// a service needs of its system.
         private static func harden() {
             _ = variadic_forbid_dumps()
             signal(SIGPIPE, SIG_IGN)
             // A file that may not grow further is a failed write, not the end of the service.
             signal(SIGXFSZ, SIG_IGN)
+            OpenFiles.raiseLimit()
             umask(0o077)
         }
 

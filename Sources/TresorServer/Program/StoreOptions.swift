@@ -228,10 +228,15 @@
                 + "remove what belongs to the lost state: rm -f \(Self.besides(path))"
         }
 
-        /// The first file beside a database that may not be written while the database may; `nil` for none.
-        private static func unwritable(beside path: String) -> String? {
-            guard access(path, W_OK) == 0 else { return nil }
-            return ["\(path)-wal", "\(path)-shm"].first { access($0, F_OK) == 0 && access($0, W_OK) != 0 }
+        /// The first file of a database that may not be written; `nil` for none.
+        private static func unwritable(_ path: String) -> String? {
+            [path, "\(path)-wal", "\(path)-shm"].first { access($0, F_OK) == 0 && access($0, W_OK) != 0 }
+        }
+
+        /// Whether a path is that of a directory.
+        private static func isDirectory(_ path: String) -> Bool {
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
         }
 
         /// Why a database cannot be opened, and what to do.
@@ -241,14 +246,19 @@
             case (.busy, _): "another program holds it; try again"
             case (.store(.schema), _):
                 "it belongs to another program, or to another release of this one; \(wayBack)"
+            case (.store(.damaged), .sqlite(let path)) where Self.isDirectory(path):
+                "it is a directory: name the file in it"
             case (.store(.damaged), _): "it is damaged, or no database; restore it from a backup"
             case (.store(.inputOutput), .postgres(let location)):
                 "it does not answer, or refuses you\(location.outage.reason.map { ": \($0)" } ?? ""); try the same address "
                     + "with psql, as the user of the service and with its PGPASSFILE"
             case (.store(.readOnly), .postgres): "you may not make tables in it; run this as the role that owns it"
+            case (.store(.full), .sqlite(let path)):
+                "its disk is full: free at least 1 MiB on the disk of \(AtomicFile.split(path).directory), which SQLite needs "
+                    + "to open it, and run this again"
             case (.store(.inputOutput), .sqlite(let path)), (.store(.readOnly), .sqlite(let path)):
-                Self.unwritable(beside: path).map {
-                    "you may not write \($0): give it the owner and the mode of the database"
+                Self.unwritable(path).map {
+                    "you may not write \($0): run this as the user of the service, and give the file to that user with chown"
                 } ?? "look at its directory, and who owns both; run this as that user"
             case (.store(let fault), _): fault.rawValue
             default: ServerFailure(error).message

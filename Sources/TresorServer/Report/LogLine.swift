@@ -38,6 +38,8 @@
             case cut
             /// A connection was closed, since there were too many.
             case turnedAway = "turned-away"
+            /// No connection is taken: the process has as many files and connections open as it may.
+            case noDescriptors = "no-descriptors"
             /// A sweep failed, which drops things that are kept for a time; it is tried again in ten minutes.
             case sweepFailed = "sweep-failed"
             /// The certificate was read again, or is not good at this time.

@@ -14,6 +14,7 @@
             case bytesOut = "tresor_sent_bytes_total"
             case connections = "tresor_connections"
             case turnedAway = "tresor_connections_turned_away_total"
+            case certificateEnd = "tresor_certificate_end_timestamp_seconds"
 
             /// The things that it counts.
             var help: String {
@@ -25,13 +26,14 @@
                 case .bytesOut: "The bytes of answers."
                 case .connections: "Open connections."
                 case .turnedAway: "Connections that were closed, since there were too many."
+                case .certificateEnd: "The time until which the certificate is good, in seconds since 1970."
                 }
             }
 
             fileprivate var kind: Kind {
                 switch self {
                 case .requests, .cut, .bytesIn, .bytesOut, .turnedAway: .counter
-                case .connections: .gauge
+                case .connections, .certificateEnd: .gauge
                 case .seconds: .histogram
                 }
             }
@@ -82,6 +84,15 @@
         func add(_ amount: Double, to metric: Metric, _ labels: [(String, String)] = []) {
             let key = Series(metric: metric, labels: labels.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ","))
             series.withLock { $0[key, default: Amounts()].add(amount) }
+        }
+
+        /// Sets a gauge without labels.
+        func set(_ value: Double, _ metric: Metric) {
+            series.withLock { series in
+                var amounts = Amounts()
+                amounts.add(value)
+                series[Series(metric: metric, labels: "")] = amounts
+            }
         }
 
         /// All metrics, in the order of their names.

@@ -9,6 +9,7 @@
     #endif
     import Synchronization
     import TresorCrypto
+    import TresorStore
     import TresorTLS
 
     /// The certificate of the service with its key, which can be read again while the service runs.
@@ -16,6 +17,10 @@
         private let certificatePath: String
         private let keyPath: String
         private let current: Mutex<ServerCertificate>
+        /// The day on which the operator was last told that the certificate ends, in days since 1970.
+        private let toldDay = Mutex(0)
+        /// The time before its end from which the operator is told that it ends, in seconds: 14 days.
+        private static let notice = 14 * 86_400
 
         /// Reads a certificate and its key.
         ///
@@ -37,14 +42,44 @@
             current.withLock { $0 = read }
         }
 
-        /// Why clients do not take the certificate at a time, in seconds since 1970; `nil` if it is good then.
+        /// The time until which all of the chain are good, in seconds since 1970.
+        var end: Int { current.withLock { $0 }.time.end }
+
+        /// Why clients do not take the certificate at a time, in seconds since 1970, or soon will not; `nil` if it is good
+        /// then, and for two weeks more.
         func fault(at now: Int) -> String? {
             let (start, end) = current.withLock { $0 }.time
-            guard start <= now, now <= end else {
+            guard start <= now, now <= end - Self.notice else {
                 let date = CalendarTime(seconds: now < start ? start : end, milliseconds: 0).text
-                return "\(certificatePath) \(now < start ? "is good from \(date) on" : "was good until \(date)")"
+                let verb = now < start || now <= end ? "is" : "was"
+                return "\(certificatePath) \(verb) good \(now < start ? "from \(date) on" : "until \(date)")"
             }
             return nil
+        }
+
+        /// The same, once a day.
+        func reminder(at now: Int) -> String? {
+            let isNew = toldDay.withLock { day in
+                defer { day = now / 86_400 }
+                return day != now / 86_400
+            }
+            return isNew ? fault(at: now) : nil
+        }
+
+        /// Why clients do not take the certificate at any time, as far as it shows: it has none of those that vouch for it, or
+        /// is for other names.
+        func faults(for names: [HostName]) -> [String] {
+            let certificate = current.withLock { $0 }
+            let strange = names.map(\.host).filter { !certificate.isFor($0) }
+            return [
+                certificate.isVouchedFor
+                    ? nil
+                    : "\(certificatePath) lacks those that vouch for its first certificate: people need the whole chain, "
+                        + "as fullchain.pem has it, or the authority of this clinic with --store-ca",
+                strange.isEmpty
+                    ? nil
+                    : "\(certificatePath) is not for \(strange.joined(separator: ", ")), so clients refuse it there",
+            ].compactMap(\.self)
         }
 
         /// The handler of TLS of a new connection.
@@ -100,6 +135,9 @@
             guard access(path, R_OK) != 0 else { return }
             switch errno {
             case ENOENT: throw ServerFailure(.notFound, "the \(kind) \(path) is missing")
+            case EACCES where access(AtomicFile.split(path).directory, X_OK) != 0:
+                throw ServerFailure(
+                    .failed(.readOnly), "you may not enter the directory of the \(kind) \(path), or one above it")
             case EACCES:
                 throw ServerFailure(
                     .failed(.readOnly),
@@ -111,16 +149,51 @@
 
         private func use(_ path: String, for certificate: String) throws(ServerFailure) {
             try Self.checkReadable(path, as: "key")
-            let file = BIO_new_file(path, "r")
+            guard let file = BIO_new_file(path, "r") else {
+                throw ServerFailure(.failed(.inputOutput), "the key \(path) cannot be read")
+            }
             defer { BIO_free(file) }
-            guard let file, let key = PEM_read_bio_PrivateKey(file, nil, { _, _, _, _ in -1 }, nil) else {
-                throw ServerFailure(.failed(.inputOutput), "\(path) holds no private key in PEM that can be read")
+            var isLocked = false
+            let read = withUnsafeMutablePointer(to: &isLocked) { isLocked in
+                PEM_read_bio_PrivateKey(
+                    file, nil,
+                    { _, _, _, isLocked in
+                        isLocked?.storeBytes(of: true, as: Bool.self)
+                        return -1
+                    }, isLocked)
+            }
+            guard let key = read else {
+                let fault =
+                    isLocked
+                    ? "has a passphrase, for which the service can ask nobody: write it without one, with openssl pkey"
+                    : "holds no private key in PEM that can be read"
+                throw ServerFailure(.failed(.inputOutput), "\(path) \(fault)")
             }
             defer { EVP_PKEY_free(key) }
+            // OpenSSL may show another certificate, or none, behind a key of another kind.
+            let others = chain.dropFirst()
             guard SSL_CTX_use_PrivateKey(context, key) == 1, SSL_CTX_check_private_key(context) == 1 else {
-                throw ServerFailure(
-                    .failed(.inputOutput), "the key \(path) does not belong to the certificate \(certificate)")
+                let fault =
+                    others.contains { X509_check_private_key($0, key) == 1 }
+                    ? "belongs to a later certificate of \(certificate): put that one first"
+                    : "does not belong to the certificate \(certificate)"
+                throw ServerFailure(.failed(.inputOutput), "the key \(path) \(fault)")
             }
+        }
+
+        /// Whether the certificate vouches for itself, or another one of the file does.
+        var isVouchedFor: Bool {
+            let chain = chain
+            guard let own = chain.first else { return false }
+            return X509_NAME_cmp(X509_get_subject_name(own), X509_get_issuer_name(own)) == 0
+                || chain.contains { X509_check_issued($0, own) == X509_V_OK }
+        }
+
+        /// Whether the certificate is for a host or an address, which has brackets if it is of IPv6.
+        func isFor(_ host: String) -> Bool {
+            guard let own = chain.first else { return false }
+            let address = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+            return X509_check_host(own, host, host.utf8.count, 0, nil) == 1 || X509_check_ip_asc(own, address, 0) == 1
         }
 
         /// The time in which all of the chain are good, in seconds since 1970.

@@ -28,8 +28,12 @@
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        // Without descriptors it tries again after a while.
-                        try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+                        // Without descriptors it tries again after a second.
+                        let backoff = AcceptBackoffHandler { error in
+                            if Self.isOfDescriptors(error) { strict.responder.report.say(.noDescriptors, .error) }
+                            return .seconds(1)
+                        }
+                        try channel.pipeline.syncOperations.addHandler(backoff)
                     }
                 }
                 .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -58,6 +62,9 @@
                 throw ServerFailure(.failed(.inputOutput), "cannot listen on \(text): \(Self.reason(error))")
             }
         }
+
+        /// Whether the process or the system has as many files and connections open as it may.
+        static func isOfDescriptors(_ error: IOError) -> Bool { [EMFILE, ENFILE].contains(error.errnoCode) }
 
         private static var loops: MultiThreadedEventLoopGroup { .singleton }
 

@@ -46,9 +46,7 @@
             let own = try await address.listen(strict, connections)
             let port = own.localAddress?.port
             report.say(.listening, port: port)
-            if let fault = certificates?.fault(at: CalendarTime.now.seconds) {
-                report.say(.certificate, .warning, reason: fault)
-            }
+            lookAtCertificate()
             return RunningServer(
                 port: port ?? 0, server: self, bodies: responder.bodies, listening: listening + [own],
                 connections: connections)
@@ -59,11 +57,28 @@
             guard let certificates else { return }
             do throws(ServerFailure) {
                 try certificates.reload()
-                let fault = certificates.fault(at: CalendarTime.now.seconds)
-                report.say(.certificate, fault == nil ? .info : .warning, reason: fault)
+                if lookAtCertificate() { report.say(.certificate) }
             } catch {
                 report.say(.certificate, .error, reason: error.message)
             }
+        }
+
+        /// Says once a day that the certificate ends soon, or has ended.
+        func remind(at now: Int = CalendarTime.now.seconds) {
+            if let fault = certificates?.reminder(at: now) { report.say(.certificate, .warning, reason: fault) }
+        }
+
+        /// Says why clients do not take the certificate, or soon will not.
+        ///
+        /// - Returns: whether nothing was found.
+        @discardableResult private func lookAtCertificate() -> Bool {
+            guard let certificates else { return true }
+            report.registry.set(Double(certificates.end), .certificateEnd)
+            let now = CalendarTime.now.seconds
+            _ = certificates.reminder(at: now)
+            let faults = [certificates.fault(at: now)].compactMap(\.self) + certificates.faults(for: names)
+            for fault in faults { report.say(.certificate, .warning, reason: fault) }
+            return faults.isEmpty
         }
     }
 #endif

@@ -64,19 +64,22 @@
         /// - Throws: 401 for a session or a signature that does not hold; 403 for a caller who may not ask for this, or
         ///   who waits for the operator; 400 for a body that proves the session and does not read.
         func authenticate(_ call: ServiceCall, _ payment: Payment) async throws(Refusal) -> Outcome {
-            guard let authorization = try read(call.authorization, call.audiences) else { throw .unauthorized }
+            guard let authorization = try read(call.authorization, call.audiences) else {
+                throw Refusal(.unauthorized, .noAccess, cause: cause(of: call.authorization))
+            }
             let barred = limits.look(.failure, of: call.source)
             let refusal: Refusal
             do throws(TresorError) {
                 let session = try authorization.statement.hash()
-                let outcome = try await prove(session, authorization, call, payment, isBarred: barred != nil)
+                var cause: Refusal.Cause?
+                let outcome = try await prove(session, authorization, call, payment, &cause, isBarred: barred != nil)
                 // Nobody else has the statement of a session, so nobody makes that of somebody else forgotten.
                 switch outcome {
                 case .ended, nil: statements.forget(of: authorization.statement.user) { $0.session == session }
                 case .caller, .kept, .tooOften: break
                 }
                 if let outcome { return outcome }
-                refusal = .unauthorized
+                refusal = Refusal(.unauthorized, .noAccess, cause: cause)
             } catch {
                 guard error == .altered || error == .unsupported else { throw Refusal(error) }
                 refusal = Refusal(error)
@@ -96,7 +99,7 @@
         func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? {
             if case .anyone = head.operation.speaker { return nil }
             guard let statement = try read(head.authorization, head.audiences)?.statement else {
-                if head.isLarge { throw .unauthorized }
+                if head.isLarge { throw Refusal(.unauthorized, .noAccess, cause: cause(of: head.authorization)) }
                 return nil
             }
             let isBarred = limits.look(.failure, of: head.source) != nil
@@ -131,7 +134,7 @@
             guard !isBarred else { throw Refusal(.busy) }
             if head.isLarge, !head.operation.isProvedByBody {
                 noteFailure(of: head.source)
-                throw .unauthorized
+                throw Refusal(.unauthorized, .noAccess, cause: state == nil ? .unknownKey : .closed)
             }
             return nil
         }
@@ -195,9 +198,10 @@
                 && now <= authorization.time + window
         }
 
-        /// Returns `nil` for a session or a signature that does not hold.
+        /// Returns `nil` for a session or a signature that does not hold, and says why if it is the account.
         private func prove(
-            _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall, _ payment: Payment, isBarred: Bool
+            _ session: Hash256, _ authorization: Authorization, _ call: ServiceCall, _ payment: Payment,
+            _ cause: inout Refusal.Cause?, isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
             let statement = authorization.statement
             let request = try RequestStatement(authorization, in: session, call)
@@ -206,15 +210,16 @@
             }
             guard isSigned else { return nil }
             let key = RequestKey(request, of: statement.user)
-            return try await prove(key, statement, session, call, payment, isBarred: isBarred)
+            return try await prove(key, statement, session, call, payment, &cause, isBarred: isBarred)
         }
 
         /// Returns `nil` for a session that does not hold, or that was ended.
         private func prove(
             _ request: RequestKey, _ statement: SessionStatement, _ session: Hash256, _ call: ServiceCall,
-            _ payment: Payment, isBarred: Bool
+            _ payment: Payment, _ cause: inout Refusal.Cause?, isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
             let rows = try await rows(of: statement, request)
+            cause = rows.account?.state == .closed ? .closed : .unknownKey
             guard let signer = try signer(of: statement, call, rows),
                 try verify(statement, hash: session, by: signer.key)
             else { return nil }

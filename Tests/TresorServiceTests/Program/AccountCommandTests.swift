@@ -136,6 +136,13 @@
             #expect(lines[2].hasPrefix(start + "\u{430} (U+430), ") && !lines[2].hasSuffix("more"))
         }
 
+        @Test(arguments: [("operator ", "operator"), ("P1", "p1"), ("Anna  B", "anna b"), ("Ivan", "lvan")])
+        func handlesThatPeopleReadAlikeAreAlike(one: String, other: String) throws {
+            let looks = try [one, other].map { AccountsCommand.looks(of: try Name(typed: $0)) }
+            #expect(!looks[0].isDisjoint(with: looks[1]))
+            #expect(try looks[0].isDisjoint(with: AccountsCommand.looks(of: Name(typed: "somebody"))))
+        }
+
         @Test func whoIsNotClosedIsNamed() async throws {
             let stage = try await Stage()
             let nobody = await stage.run("close", "nobody", "--yes")

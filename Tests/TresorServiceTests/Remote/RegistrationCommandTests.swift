@@ -197,6 +197,40 @@
             try await stage.run(0, as: "anna", "create", "plans")
         }
 
+        /// Its address has used up its registrations, and a good invitation would pass.
+        @Test func aMistypedInvitationIsDoubtedWhereManyRegister() async throws {
+            let bench = try await Bench(.byInvitation)
+            let stage = try await stage(bench)
+            try await stage.keygen("anna")
+            let code = line(try await stage.run(0, as: "operator", "register", "--invite", "ward 3"))
+            try stage.write(code, to: "good")
+            try stage.write(try Invitation().text, to: "mistyped")
+            for number in 0..<10 {
+                let stranger = try bench.stranger("stranger \(number)")
+                let call = try stranger.call(stranger.registration())
+                let reply = await bench.service.answer(
+                    ServiceCall(
+                        operation: call.operation, body: call.body, authorization: call.authorization, source: []))
+                #expect(reply.status == 200)
+            }
+            let told = try await stage.failure(11, as: "anna", "register", "--no-login", "--invitation", "@mistyped")
+            #expect(told.contains("the invitation is not good, since one that is has room of its own"), "\(told)")
+            #expect(told.contains("run the command again in 1 min"), "\(told)")
+            let without = try await stage.failure(11, as: "anna", "register", "--no-login")
+            #expect(!without.contains("invitation") && without.contains("in 1 min"), "\(without)")
+            try await stage.run(0, as: "anna", "register", "--no-login", "--invitation", "@good")
+        }
+
+        @Test func aTresorBeyondTheQuotaIsRefusedWithItsNumbers() async throws {
+            let bench = try await Bench(quotas: { $0.tresors = 1 })
+            let stage = try await stage(bench)
+            try await stage.keygen("anna")
+            try await stage.run(0, as: "anna", "register", "--no-login")
+            try await stage.run(0, as: "anna", "create", "one")
+            let told = try await stage.failure(18, as: "anna", "create", "two")
+            #expect(told.contains("you have made 1 of 1 tresors, the deleted ones too, and have "), "\(told)")
+        }
+
         @Test func everyExampleOfThePagesRuns() async throws {
             let bench = try await Bench(.byInvitation)
             let stage = try await stage(bench)

@@ -73,6 +73,39 @@
             #expect(await bench.service.answer(call).status == 200)
         }
 
+        /// The client learns none of it.
+        @Test func theOperatorIsToldWhyARequestIsRefused() async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            func cause(_ reply: ServiceReply) -> Refusal.Cause? {
+                #expect(reply == .unauthorized)
+                return reply.cause
+            }
+            let call = try anna.call(AccountRequest())
+            let elsewhere = ServiceCall(
+                operation: call.operation, body: call.body, authorization: call.authorization, source: [], audiences: []
+            )
+            #expect(cause(await bench.service.answer(elsewhere)) == .address)
+            let key = try SessionKey(
+                of: anna.identity, device: nil, server: .zero, since: bench.clock.now, duration: 3_600)
+            let other = Signer(service: bench.service, clock: bench.clock, identity: anna.identity, key: key)
+            #expect(cause(try await other.reply(AccountRequest())) == .service)
+            #expect(cause(try await bench.stranger("eve").reply(AccountRequest())) == .unknownKey)
+            bench.clock.now += 400
+            #expect(cause(await bench.service.answer(call)) == .clock)
+            bench.clock.now += 3_600
+            #expect(cause(try await anna.reply(AccountRequest())) == .ended)
+            let later = try bench.signer(anna.identity)
+            #expect(try await later.reply(AccountRequest()).cause == nil)
+            try await bench.service.directory.close(anna.user)
+            #expect(cause(try await later.reply(AccountRequest())) == .closed)
+            let head = ServiceHead(
+                operation: .append, bodyByteCount: 1 << 20, authorization: try later.call(.append, []).authorization,
+                source: [])
+            let refusal = Refusal(.unauthorized, .noAccess, cause: .closed)
+            await #expect(throws: refusal) { _ = try await bench.service.proves(head) }
+        }
+
         @Test func aStrangerIsToldNothing() async throws {
             let bench = try await Bench()
             let stranger = try bench.stranger("eve")
@@ -159,7 +192,8 @@
                 let head = ServiceHead(
                     operation: .append, bodyByteCount: 1 << 20,
                     authorization: try relayed.call(.append, []).authorization, source: [])
-                await #expect(throws: Refusal.unauthorized) { _ = try await bench.service.proves(head) }
+                let refusal = Refusal(.unauthorized, .noAccess, cause: .address)
+                await #expect(throws: refusal) { _ = try await bench.service.proves(head) }
                 // It is good at a service with that address.
                 let call = try relayed.call(AccountRequest())
                 let there = ServiceCall(

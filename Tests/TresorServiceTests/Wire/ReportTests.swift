@@ -164,6 +164,32 @@
             #expect(line.contains("\"cause\":\"no-x-forwarded-for\""))
         }
 
+        /// Such a proxy sends a name of loopback, which is always one of the service.
+        @Test func aProxyThatKeepsNoHostIsNamed() throws {
+            let log = LogLines()
+            let report = Report(logsSources: false) { log.add($0) }
+            func head(_ host: String) -> AcceptedHead {
+                AcceptedHead(
+                    route: .operation(.card), bodyByteCount: 0, authorization: nil, host: host, ports: [],
+                    forwardedFor: nil, closes: false)
+            }
+            func responder(isBehindProxy: Bool) -> Responder {
+                Responder(
+                    target: .service(NotingHandler()), rule: .service(named: "tresor.example"), limits: ServerLimits(),
+                    report: report, isBehindProxy: isBehindProxy)
+            }
+            let proxied = responder(isBehindProxy: true)
+            #expect(proxied.cause(.address, of: head("localhost")) == .proxyHost)
+            #expect(proxied.cause(.address, of: head("tresor.example")) == .address)
+            #expect(proxied.cause(.clock, of: head("localhost")) == .clock)
+            #expect(responder(isBehindProxy: false).cause(.address, of: head("localhost")) == .address)
+            let exchange = Exchange(source: [], head: head("localhost"), budget: proxied.bodies)
+            report.answered(exchange, WireReply(ServiceReply(.unauthorized)), .proxyHost)
+            let line = try #require(log.all.last)
+            #expect(line.contains("\"level\":\"error\",\"event\":\"request\",\"operation\":\"card\",\"status\":401"))
+            #expect(line.contains("\"error\":\"no_access\",\"cause\":\"proxy-host\""))
+        }
+
         @Test("The forms of a time")
         func writesTimes() {
             let time = CalendarTime(seconds: 784_111_777, milliseconds: 7)

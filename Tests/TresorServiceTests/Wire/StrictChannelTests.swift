@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import ArgumentParser
     import NIOHTTP1
     import Testing
     import TresorCore
@@ -114,6 +115,17 @@
                 ("tresor example", false), ("\u{212A}linik.example", false),
             ])
         func readsNames(text: String, isOne: Bool) { #expect((HostName(text) != nil) == isOne) }
+
+        /// The client of such a name would get 421 each time.
+        @Test(arguments: [
+            ("https://ward.example:8443", "no scheme"), ("https://ward.example", "no scheme"),
+            ("ward.example/x", "no path"), ("*.ward.example", "no pattern"), ("a b", "no host name"),
+        ])
+        func aNameThatNoClientDialsIsRefused(text: String, words: String) throws {
+            let error = #expect(throws: ValidationError.self) { try HostName.typed(text) }
+            #expect(error?.message.contains(words) == true, "\(error as Any)")
+            #expect(try HostName.typed("Ward.example:8443") == HostName("ward.example:8443"))
+        }
 
         @Test("A246: a letter that is not ASCII stands for no other one")
         func A246_headerValuesAreASCII() throws {
