@@ -72,6 +72,7 @@
             settings.revocations = revoked
             let service = try Service(engine: engine, settings: settings)
             try await takeBack(revoked, service, operator: chain)
+            try await revocations.noteStart(revoked, place, engine)
             let lines = LineWriter(StandardError.write)
             defer { lines.finish() }
             let report = Report(logsSources: logSources, write: lines.write)

@@ -285,7 +285,8 @@
             let said = try await start()
             #expect(said.contains("\"level\":\"warning\",\"event\":\"revocation-torn\""), "\(said)")
             #expect(said.contains("\(log.path) ended with a part of a record, which was cut off"), "\(said)")
-            #expect(try Data(contentsOf: log) == whole)
+            // The start itself stands behind it.
+            #expect(try Data(contentsOf: log).dropLast(RevokedLog.recordByteCount) == whole)
             #expect(try await !start().contains("revocation-torn"))
             // A record of full length, also with a part of another one behind it.
             for count in [RevokedLog.recordByteCount, 105] {
