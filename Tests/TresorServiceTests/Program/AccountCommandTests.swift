@@ -171,6 +171,26 @@
             await stage.stop()
         }
 
+        /// Whom the service demands for each share may have left.
+        @Test func anApproverWithAClosedAccountIsToldAtTheStart() async throws {
+            let stage = try await Stage()
+            let clinic = try Identity.make(handle: Name(typed: "clinic"), time: SystemClock.read())
+            try await Newcomer.register(clinic, with: stage.store.service)
+            let card = stage.site["clinic.card"]
+            try Data(clinic.chain.bytes).write(to: URL(fileURLWithPath: card))
+            let words = "tresor-server: the account of clinic (--approver \(card)) is closed"
+            for isClosed in [false, true] {
+                if isClosed { #expect(await stage.run("close", "clinic", "--yes").code == 0) }
+                if !isClosed { await stage.stop() }
+                let next = try ServerProcess([
+                    "run", stage.site["clinic.db"], "--listen", "127.0.0.1:0", "--approver", card,
+                ])
+                _ = try #require(await next.port(), "\(next.said)")
+                next.signal(SIGTERM)
+                #expect(await next.end().error.contains(words) == isClosed)
+            }
+        }
+
         /// A handle may say a safety number of its own.
         @Test func A49_aHandleIsNotTakenForASafetyNumber() async throws {
             let stage = try await Stage()
