@@ -316,7 +316,7 @@ struct ShareRun {
         try output.object(object)
     }
 
-    /// Says of people who wait if nobody may ever let them in.
+    /// Says of people who wait if nobody may ever add them.
     private func tellWaiting(_ step: Step, _ state: LogState) async {
         let waiting = people.map(\.chain.user).filter { state.waiting[$0] != nil }
         guard !waiting.isEmpty || step.effect.waits else { return }
