@@ -347,6 +347,28 @@
             await stage.stop()
         }
 
+        /// Whom a thief invited with the operator's machine is told by the label.
+        @Test func anAccountIsListedWithTheLabelOfItsInvitation() async throws {
+            let stage = try await Stage()
+            let service = stage.store.service
+            for (handle, label) in [("anna", "ward 3"), ("bert", "")] {
+                let invitation = try Invitation()
+                let hash = try invitation.hash()
+                try await Speaker.person(stage.admin).call(from: nil) { () async throws(TresorError) in
+                    let label = label.isEmpty ? Name.empty : try Name(typed: label)
+                    _ = try await service.call(
+                        InviteRequest(hash: hash, label: label, until: SystemClock.read() + 86_400))
+                }
+                let person = try Identity.make(handle: Name(typed: handle), time: SystemClock.read())
+                try await Newcomer.register(person, with: service, invitation: invitation.code)
+            }
+            let list = await stage.run("accounts")
+            for words in ["  0  0  0  anna  \"ward 3\"\n", "  0  0  0  bert\n", "  0  0  0  operator\n"] {
+                #expect(list.output.contains(words), "\(list.output)")
+            }
+            await stage.stop()
+        }
+
         /// The file of revocations is short again after a start.
         @Test func A237_aStartDropsWhatIsSuperseded() async throws {
             let stage = try await Stage()
