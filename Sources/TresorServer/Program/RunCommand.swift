@@ -131,7 +131,8 @@
 
         /// Says of demanded approvers whose accounts are closed that they approve nothing any more.
         private func warn(of approvers: [CardChain], _ directory: AccountDirectory) async throws {
-            for (path, chain) in zip(approver, approvers) where try await directory.isClosed(chain.user) {
+            for (path, chain) in zip(approver, approvers) {
+                guard try await directory.isClosed(chain.user) else { continue }
                 StandardError.write(
                     "tresor-server: the account of \(ShownText.name(chain.handle)) (--approver \(path)) is closed: they "
                         + "approve nothing any more, and tresors have to name them; give the card of somebody else\n")
