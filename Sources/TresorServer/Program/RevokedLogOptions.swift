@@ -160,7 +160,11 @@
                 let words = Opener.run.words(for: error)
                 throw ServerFailure(error, "cannot write the file of revocations \(try path(place)): \(words)")
             }
-            try await ServiceSetup.noteStart(number, in: engine)
+            do throws(TresorError) {
+                try await ServiceSetup.noteStart(number, in: engine)
+            } catch {
+                guard error == .store(.full) else { throw error }
+            }
         }
 
         /// Refuses a file that no later start of the service need read. A process on another machine may have started last,
