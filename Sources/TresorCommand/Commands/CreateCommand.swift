@@ -51,6 +51,7 @@ struct CreateCommand: SurfaceCommand {
             throw CommandFailure.usage(
                 "you already have a tresor named \(DisplayText.name(name))", hints: ["tresor list"])
         }
+        await ServiceApprovers.sayAbsent(approvers, of: Shell.word(name), session, workplace)
         guard options.json else {
             try workplace.output.line(state.tresor.description)
             workplace.output.say("created \(DisplayText.name(name))")

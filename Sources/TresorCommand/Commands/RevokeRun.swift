@@ -57,10 +57,29 @@ struct RevokeRun {
                 summary: summary, title: title, due: due, act: .leave, effect: Effect(), hasLeft: true)
         }
         var users: [UserID] = []
-        for name in command.people where !command.me { users.append(try workplace.tresors.member(name, of: state)) }
+        for name in command.people where !command.me {
+            try refuseApprover(name, in: state, title, text)
+            users.append(try workplace.tresors.member(name, of: state))
+        }
         let act = command.me ? Act.leave : .revoke(Set(users).sorted())
         let effect = try await effect(of: act, in: state, title, text)
         return Step(summary: summary, title: title, due: due, act: act, effect: effect)
+    }
+
+    /// Refuses to take out somebody who approves: an owner names others.
+    private func refuseApprover(_ name: String, in state: LogState, _ title: String, _ text: String) throws {
+        guard !state.everybody.contains(where: { state.isIn($0) && TresorResolver.means(name, $0, in: state) }),
+            let approver = state.approvers.first(where: { TresorResolver.means(name, $0, in: state) })
+        else { return }
+        let others = state.approvers.filter { $0 != approver }.compactMap { user in
+            state.chain(of: user).map { Shell.word($0.handle, or: user) }
+        }
+        let rest = others.isEmpty ? "PERSON" : others.joined(separator: " ")
+        throw CommandFailure(
+            .notFound,
+            "\(workplace.tresors.handle(of: approver, in: state)) approves shares of \(title), and is no member of it",
+            hints: ["tresor rotate -t \(Shell.word(text)) --approver \(rest)"]
+                + (others.isEmpty ? ["tresor rotate -t \(Shell.word(text)) --no-approver"] : []))
     }
 
     private func effect(of act: Act, in state: LogState, _ title: String, _ text: String) async throws -> Effect {

@@ -108,6 +108,9 @@ struct RotateCommand: SurfaceCommand {
         if let approvers {
             let names = approvers.map { DisplayText.name($0.handle.bytes) }.joined(separator: ", ")
             workplace.output.say(approvers.isEmpty ? "nobody approves from now on" : "\(names) approves from now on")
+            let word = Shell.word(name)
+            await ServiceApprovers.sayAbsent(approvers, of: word, session, workplace)
+            ServiceApprovers.sayStranded(Array(done.state.waiting.keys), in: done.state, of: word, workplace)
         }
         let key = done.effect.epoch ?? done.state.epoch
         workplace.output.say("\(title) now uses key \(key)")

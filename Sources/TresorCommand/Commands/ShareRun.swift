@@ -51,6 +51,7 @@ struct ShareRun {
             let (effect, state) = try await tresors.change(step.title) { try await self.change(step) }
             await workplace.tresors.tell(session)
             try report(effect, step, state, proved, unproved)
+            await tellWaiting(step, state)
             if let seconds = command.wait, !command.dryRun {
                 try await waitForApproval(of: people.map(\.chain.user), step, seconds: seconds)
             }
@@ -320,6 +321,16 @@ struct ShareRun {
         if !proved.isEmpty { object["compared"] = .array(proved) }
         if !unproved.isEmpty { object["unverified"] = ids(unproved.map(\.chain.user)) }
         try output.object(object)
+    }
+
+    /// Says of people who wait if nobody may ever add them.
+    private func tellWaiting(_ step: Step, _ state: LogState) async {
+        let waiting = people.map(\.chain.user).filter { state.waiting[$0] != nil }
+        guard !waiting.isEmpty || step.effect.waits else { return }
+        let approvers = state.approvers.compactMap { state.chain(of: $0) }
+        let word = Shell.word(step.text)
+        await ServiceApprovers.sayAbsent(approvers, of: word, session, workplace)
+        ServiceApprovers.sayStranded(waiting, in: state, of: word, workplace)
     }
 
     private func names(_ users: [UserID]) -> [String] {

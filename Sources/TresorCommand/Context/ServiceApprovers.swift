@@ -58,3 +58,38 @@ enum ServiceApprovers {
         return revoke + ["tresor rotate -t \(tresor) --approver \(words(approvers + missing))"]
     }
 }
+
+/// People who would wait for ever.
+extension ServiceApprovers {
+    /// Says which approvers have no open account at the service, if it is one and answers: they cannot approve.
+    static func sayAbsent(
+        _ approvers: [CardChain], of tresor: String, _ session: Session, _ workplace: CommandContext
+    ) async {
+        guard let service = AskedService(session, workplace) else { return }
+        var absent: [CardChain] = []
+        for chain in approvers {
+            guard let found = try? await service.call(CardsRequest(handle: chain.handle.bytes)).chains else { return }
+            if !found.contains(where: { (try? CardClaim(newestIn: $0))?.user == chain.user }) { absent.append(chain) }
+        }
+        guard !absent.isEmpty else { return }
+        let names = absent.map(workplace.name(of:)).joined(separator: ", ")
+        workplace.output.say(
+            "\(names) has no open account at \(service.place) and cannot approve; an owner names others: "
+                + HintCompletion.command("rotate -t \(tresor) --approver PERSON"))
+    }
+
+    /// Says of people who wait although nobody approves any more, how an owner adds them.
+    static func sayStranded(_ users: [UserID], in state: LogState, of tresor: String, _ workplace: CommandContext) {
+        guard state.approvers.isEmpty else { return }
+        for user in users.sorted() {
+            guard let person = state.waiting[user], let chain = state.chain(of: user) else { continue }
+            let word = Shell.word(chain.handle, or: user)
+            let role = person.role == .reader ? "" : " --role \(person.role)"
+            let terms = role + (person.history == .all ? "" : " --from-now")
+            workplace.output.say(
+                "nobody approves any more, and \(workplace.tresors.handle(of: user, in: state)) still waits; to add them: "
+                    + HintCompletion.command("revoke -t \(tresor) \(word)") + " and then "
+                    + HintCompletion.command("share -t \(tresor) \(word)\(terms)"))
+        }
+    }
+}

@@ -318,10 +318,7 @@ struct TresorResolver: Sendable {
     /// - Throws: 10 with suggestions: a typing error must not look like success.
     func member(_ text: String, of state: LogState) throws -> UserID {
         let everybody = state.everybody.filter(state.wasEverIn)
-        let handle = try? Name(typed: text)
-        let found = everybody.filter { user in
-            state.chain(of: user)?.handle == handle || Base32.namedBy(text, user.digest.bytes)
-        }
+        let found = everybody.filter { Self.means(text, $0, in: state) }
         guard let first = found.first else {
             let names = everybody.compactMap { state.chain(of: $0)?.handle.text }
             let hints = Suggestion.near(text, among: names).map {
@@ -336,6 +333,11 @@ struct TresorResolver: Sendable {
                 hints: found.map { HintCompletion.replacing(text, with: ShortID.text(of: $0, unlike: text)) })
         }
         return first
+    }
+
+    /// Whether a text is the handle or the beginning of the id of somebody in a log.
+    static func means(_ text: String, _ user: UserID, in state: LogState) -> Bool {
+        state.chain(of: user)?.handle == (try? Name(typed: text)) || Base32.namedBy(text, user.digest.bytes)
     }
 
     /// Whether this home has verified a log of the tresor.

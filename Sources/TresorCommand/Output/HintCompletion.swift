@@ -68,7 +68,8 @@ enum HintCompletion {
     static func command(_ words: String) -> String { complete("tresor \(words)") }
 
     /// The same command with another word in the place of one: where that is the value of one of `options`, else an operand
-    /// or an option, else any value. Equal words can be different things.
+    /// or an option, else any value. Equal words can be different things. A `--yes` was said to no other
+    /// word.
     static func replacing(_ word: String, with other: String, of options: [String] = []) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
         let meant = parts(of: words).filter { $0.text.utf8.elementsEqual(word.utf8) }
@@ -110,6 +111,11 @@ enum HintCompletion {
     private static func replacing(_ part: Part, with other: String, in words: [String]) -> String {
         var corrected = words
         corrected[part.index] = part.before + other + part.after
+        if part.role != .option, part.role != .command {
+            // One that takes a value names what it consents to.
+            let consents = parts(of: words).filter { $0.role == .option && $0.text == "--yes" && !takesValue("--yes") }
+            for consent in consents.reversed() { corrected.remove(at: consent.index) }
+        }
         let again = "tresor \(text(corrected))"
         return again.utf8.count <= limit ? again : part.role == .command ? "tresor \(other)" : other
     }
@@ -127,6 +133,10 @@ enum HintCompletion {
         let text: String
         var before = ""
         var after = ""
+    }
+
+    private static func takesValue(_ option: String) -> Bool {
+        Surroundings.current.words.valued.withLock { $0.contains(option) }
     }
 
     private static func parts(of words: [String]) -> [Part] {

@@ -12,8 +12,9 @@
             commandName: "accounts", abstract: "List the accounts of a service.",
             discussion: """
                 A line has the id of the person, the state, the day of registration, the number of tresors that they \
-                founded, the number of tresors in which they are, the bytes of those that they founded, and the handle. It \
-                changes nothing, and may run beside the service.
+                founded, the number of tresors in which they are, the bytes of those that they founded, the handle, and the \
+                label of the invitation by which they came, if there was one. It changes nothing, and may run beside the \
+                service.
                 """)
 
         @OptionGroup var place: StoreOptions
@@ -158,9 +159,19 @@
             let number = try await directory.chain(of: person.user).number().grouped
             print("closes the account of \(ShownText.name(person.handle)), safety number \(number)")
             print("nothing opens it again, and nobody else gets the handle")
+            let way = person.joined > 0 ? "; an owner takes them out with tresor revoke" : ""
             print(
-                "tresors stay as they are: \(person.founded) that this person founded, \(person.joined) that they are in; an "
-                    + "owner takes them out with tresor revoke")
+                "tresors stay as they are: \(person.founded) that this person founded, \(person.joined) that they are "
+                    + "in\(way)")
+            let alone = try await directory.loneTresors(of: person.user)
+            if alone > 0 {
+                print("\(alone) that nobody else owns: nobody can share it further or take anybody out")
+            }
+            if person.approving > 0 {
+                print(
+                    "\(person.approving) whose shares they approve: where nobody else does, who is shared with waits for "
+                        + "ever; an owner names others with tresor rotate -t T --approver PERSON, or --no-approver")
+            }
             let owners = try await directory.owners(beside: person.user)
             if !owners.handles.isEmpty {
                 let names = owners.handles.map(ShownText.name).joined(separator: ", ")
@@ -181,7 +192,9 @@
                 case .closed: "closed"
                 }
             let day = CalendarTime(seconds: Int(clamping: registered), milliseconds: 0).day
-            return "\(user)  \(state)  \(day)  \(founded)  \(joined)  \(bytes)  \(ShownText.name(handle))"
+            let label = label.map { $0.isEmpty ? "" : "  \(ShownText.name($0))" } ?? ""
+            let counts = "\(founded)  \(joined + approving)  \(bytes)"
+            return "\(user)  \(state)  \(day)  \(counts)  \(ShownText.name(handle))\(label)"
         }
     }
 #endif

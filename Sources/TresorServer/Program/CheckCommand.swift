@@ -81,6 +81,7 @@
             let engine = try await place.open(creating: false, migrating: false, verifyingUpTo: 0)
             var settings = try await settings(of: engine, place)
             let log = try await revocations.open(of: settings.server.id(), place, engine, by: .another)
+            try await revocations.checkLast(log, place, engine)
             settings.revocations = log
             return (try Service(engine: engine, settings: settings), engine, log)
         }

@@ -14,7 +14,8 @@
             discussion: """
                 Anybody who could write the file could put cards and logs into it. So the people in its logs are shown \
                 with their safety numbers, and get accounts after a yes. Everybody else who has a card in it waits: \
-                tresor approve lists them. Nobody gets an account that was closed. Each log is judged entry by entry. \
+                tresor approve lists them. Nobody gets an account that was closed, or under the handle of somebody else: \
+                then the rest is taken. Each log is judged entry by entry. \
                 The recovery kits of those who have accounts stay good. What the service has already stays as it is. \
                 Each person trusts their devices again with tresor remember.
                 """)
@@ -53,6 +54,19 @@
             }
             await engine.close()
             say(report)
+            try refuse(plan)
+        }
+
+        /// Says what stayed out, and how it comes in.
+        private func refuse(_ plan: ImportPlan) throws(ServerFailure) {
+            let names = plan.rivals.filter(\.isIn).map { ShownText.name($0.chain.handle) }
+            guard !names.isEmpty else { return }
+            throw ServerFailure(
+                .unverified,
+                "stayed out: \(names.joined(separator: ", ")), whose handle somebody else has, and \(plan.left.count) tresors "
+                    + "that nobody else owns; they make an identity under another handle, have each tresor shared with that "
+                    + "one, and leave with the former one: those that stayed out in \(from), the others at the service; "
+                    + "then run this again")
         }
 
         /// Shows who gets an account, and asks.
@@ -60,6 +74,17 @@
             if !plan.closed.isEmpty {
                 print("these accounts are closed, or have the handle of one that is; nobody gets one of them:")
                 for chain in plan.closed { print("  \(try chain.number().grouped)  \(ShownText.name(chain.handle))") }
+            }
+            if !plan.rivals.isEmpty {
+                print("these people get no account, because somebody else has their handle:")
+                for rival in plan.rivals {
+                    let (number, other) = (try rival.chain.number().grouped, try rival.other.number().grouped)
+                    print("  \(number)  \(ShownText.name(rival.chain.handle)); the other one: \(other)")
+                }
+            }
+            if !plan.left.isEmpty {
+                print("these tresors stay out, because such people alone own them:")
+                for tresor in plan.left { print("  \(tresor.description.prefix(10))") }
             }
             guard !plan.members.isEmpty else { return }
             print("these people are in logs of \(from), and get accounts:")

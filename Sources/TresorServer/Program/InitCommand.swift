@@ -129,12 +129,13 @@
         }
     }
 
-    /// The card of the operator.
+    /// The card of the operator, or of an approver.
     enum OperatorCard {
         /// Reads a card file, armoured or not.
         ///
+        /// - Parameter person: the one who writes it.
         /// - Throws: ``ServerFailure``.
-        static func read(_ path: String) throws(ServerFailure) -> CardChain {
+        static func read(_ path: String, of person: String = "operator") throws(ServerFailure) -> CardChain {
             let bytes: [UInt8]?
             do throws(SystemError) {
                 bytes = try FileDescriptor(path, O_RDONLY | O_NOCTTY).read(
@@ -143,7 +144,7 @@
                 throw ServerFailure(
                     error.number == ENOENT ? .notFound : .failed(error.fault),
                     error.number == ENOENT
-                        ? "there is no card \(path); the operator writes one with tresor card -o operator.card"
+                        ? "there is no card \(path); the \(person) writes one with tresor card -o \(person).card"
                         : "you cannot read the card \(path)")
             }
             guard var card = bytes else { throw ServerFailure(.altered, "\(path) is no card, or is damaged") }

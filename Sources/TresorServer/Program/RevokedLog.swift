@@ -39,12 +39,16 @@
         /// The id of the service.
         private let server: Hash256
         private let turn = Mutex(())
+        private let wasShared = Atomic(false)
         private let isWritten = Atomic(false)
         private let damage = Atomic(false)
 
         /// True if a record that this process wrote may stand there. The next start acts by it, whatever came of the
         /// transaction.
         var hasWritten: Bool { isWritten.load(ordering: .sequentiallyConsistent) }
+
+        /// True if another process used the file when this one opened it.
+        var isShared: Bool { wasShared.load(ordering: .sequentiallyConsistent) }
 
         /// True if the file was damaged when somebody last looked whether a record can follow.
         var isDamaged: Bool { damage.load(ordering: .sequentiallyConsistent) }
@@ -66,6 +70,7 @@
         static func open(at path: String, of server: Hash256, creating: Bool) throws(TresorError) -> RevokedLog {
             for _ in 0..<8 {
                 let log = try opened(at: path, of: server, creating: creating)
+                log.wasShared.store(!UseLock.takeAlone(log.file.number), ordering: .sequentiallyConsistent)
                 UseLock.share(log.file.number)
                 // Another process may have put a newer file in its place before it was known to be used.
                 if log.isInPlace { return log }

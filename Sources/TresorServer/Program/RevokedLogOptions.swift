@@ -132,8 +132,67 @@
                 }
             }
 
-            private static let fileOfRun =
+            fileprivate static let fileOfRun =
                 "name the file that run uses, with the same --revoked-log or --server-key as there"
+        }
+    }
+
+    /// The file that counts. A start of the service notes its number in the file that it uses, and in the database.
+    extension RevokedLogOptions {
+        /// Notes a start, when the file was read. On a full disk, where people only read, the number before stays.
+        ///
+        /// - Throws: ``ServerFailure``, and the errors of the engine.
+        func noteStart(_ log: RevokedLog, _ place: StoreOptions, _ engine: any SQLEngine) async throws {
+            let last = try await ServiceSetup.lastStart(in: engine) ?? 0
+            let newest = try await log.starts().max() ?? 0
+            if newest > 0, Self.count(of: newest) < Self.count(of: last), case .sqlite = try place.place() {
+                StandardError.write(
+                    "tresor-server: \(try path(place)) is older than the file of revocations with which the service last "
+                        + "started, and lacks what was revoked then; if that one lies elsewhere, name it with "
+                        + "--revoked-log\n")
+            }
+            // Two copies of a file can have the same count of starts.
+            let number = (Self.count(of: max(last, newest)) + 1) << 32 | UInt64(UInt32.random(in: .min ... .max))
+            do throws(TresorError) {
+                try log.append(.start(number))
+            } catch {
+                guard error != .store(.full) else { return }
+                let words = Opener.run.words(for: error)
+                throw ServerFailure(error, "cannot write the file of revocations \(try path(place)): \(words)")
+            }
+            do throws(TresorError) {
+                try await ServiceSetup.noteStart(number, in: engine)
+            } catch {
+                guard error == .store(.full) else { throw error }
+            }
+        }
+
+        /// Refuses a file that no later start of the service need read. A process on another machine may have started last,
+        /// with a copy of its own: the file that a process uses counts too where the database takes several.
+        ///
+        /// - Throws: ``ServerFailure``, and the errors of the engine.
+        func checkLast(_ log: RevokedLog, _ place: StoreOptions, _ engine: any SQLEngine) async throws {
+            guard let last = try await ServiceSetup.lastStart(in: engine) else { return }
+            if log.isShared, case .postgres = try place.place() { return }
+            // The record that cannot be written says what a damaged file needs.
+            guard (try? await log.contains(.start(last))) == false else { return }
+            throw ServerFailure(
+                .forked,
+                "the service last started with another file of revocations than \(try path(place)): \(Opener.fileOfRun); "
+                    + "behind a restore, start the service first")
+        }
+
+        private static func count(of start: UInt64) -> UInt64 { start >> 32 }
+    }
+
+    extension RevokedLog {
+        /// The numbers of the starts that stand there.
+        fileprivate func starts() async throws(TresorError) -> [UInt64] {
+            var starts: [UInt64] = []
+            try await read { (page) throws(TresorError) in
+                for case .start(let number) in page { starts.append(number) }
+            }
+            return starts
         }
     }
 #endif

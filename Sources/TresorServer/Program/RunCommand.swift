@@ -61,7 +61,7 @@
             let engine = try await place.open(creating: false)
             let setup = try await setup(in: engine, of: key.publicKey)
             var applied = policy.applied(to: setup.policy)
-            for path in approver { applied.approvers.append(try OperatorCard.read(path)) }
+            for path in approver { applied.approvers.append(try OperatorCard.read(path, of: "approver")) }
             guard applied.approvers.count <= Approver.maximumCount else {
                 throw ServerFailure.usage("--approver takes at most \(Approver.maximumCount) cards")
             }
@@ -73,6 +73,8 @@
             settings.revocations = revoked
             let service = try Service(engine: engine, settings: settings)
             try await takeBack(revoked, service, operator: chain)
+            try await revocations.noteStart(revoked, place, engine)
+            try await warn(of: applied.approvers, service.directory)
             let lines = LineWriter(StandardError.write)
             defer { lines.finish() }
             let report = Report(logsSources: logSources, write: lines.write)
@@ -126,6 +128,16 @@
                     "the server key \(try place.keyPath()) belongs to another service than that in \(place.shown)")
             }
             return setup
+        }
+
+        /// Says of demanded approvers whose accounts are closed that they approve nothing any more.
+        private func warn(of approvers: [CardChain], _ directory: AccountDirectory) async throws {
+            for (path, chain) in zip(approver, approvers) {
+                guard try await directory.isClosed(chain.user) else { continue }
+                StandardError.write(
+                    "tresor-server: the account of \(ShownText.name(chain.handle)) (--approver \(path)) is closed: they "
+                        + "approve nothing any more, and tresors have to name them; give the card of somebody else\n")
+            }
         }
 
         /// Serves until a signal stops it, and drops what the service keeps for a time only.

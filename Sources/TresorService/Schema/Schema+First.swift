@@ -92,7 +92,8 @@
         ]
 
         private static let besides: [Table] = [
-            // One row, with id 1: what the service was made with; revoked: whether its revocations were ever noted.
+            // One row, with id 1: what the service was made with; revoked: the number of its last start, 1 before that, none
+            // before its revocations were ever noted.
             Table(
                 name: "services",
                 columns: [

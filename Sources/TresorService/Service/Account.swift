@@ -110,6 +110,14 @@
                 [.bytes(chain.handle.bytes), .digest(chain.user.digest)])
         }
 
+        /// The statement that reads the chain of somebody else who keeps the handle of a chain: whom none of
+        /// ``displacing(by:)`` displaces.
+        static func keeping(from chain: CardChain) -> SQL {
+            SQL(
+                "SELECT chain FROM accounts WHERE handle = $1 AND account <> $2 AND (state >= 3 OR invitation IS NOT NULL)",
+                [.bytes(chain.handle.bytes), .digest(chain.user.digest)])
+        }
+
         /// The statement that makes an account; it changes no row if the user or the handle has one.
         static func insertion(
             of chain: CardChain, _ state: AccountState, invitation: Hash256?, at now: UInt64

@@ -15,10 +15,14 @@
             package let registered: UInt64
             /// The number of tresors that they founded, without those that were deleted.
             package let founded: UInt64
-            /// The number of tresors in which they are.
+            /// The number of tresors of which they are members, or in which they wait.
             package let joined: UInt64
+            /// The number of tresors whose shares they approve.
+            package let approving: UInt64
             /// The bytes of all tresors that they founded, by which their quota counts.
             package let bytes: UInt64
+            /// The label of the invitation by which they came, if the database knows it.
+            package let label: Name?
         }
 
         /// An invitation with which nobody has an account yet.
@@ -70,20 +74,56 @@
                     """
                     SELECT a.account, a.handle, a.state, a.asked,
                     (SELECT count(*) FROM tresors t WHERE t.founder = a.account AND t.deleted IS NULL),
-                    (SELECT count(*) FROM access x WHERE x.account = a.account AND x.last_sequence IS NULL),
-                    (SELECT CAST(COALESCE(sum(t.bytes), 0) AS bigint) FROM tresors t WHERE t.founder = a.account)
-                    FROM accounts a WHERE a.account >= $1 AND a.account <= $2 ORDER BY a.account LIMIT $3
+                    (SELECT count(*) FROM access x
+                    WHERE x.account = a.account AND x.last_sequence IS NULL AND x.role <> $4),
+                    (SELECT count(*) FROM access x
+                    WHERE x.account = a.account AND x.last_sequence IS NULL AND x.role = $4),
+                    (SELECT CAST(COALESCE(sum(t.bytes), 0) AS bigint) FROM tresors t WHERE t.founder = a.account),
+                    i.label
+                    FROM accounts a LEFT JOIN invitations i ON i.hash = a.invitation
+                    WHERE a.account >= $1 AND a.account <= $2 ORDER BY a.account LIMIT $3
                     """,
-                    [.bytes(first), .bytes(last), .integer(Int64(Self.pageCount))]))
+                    [.bytes(first), .bytes(last), .integer(Int64(Self.pageCount)), Self.approver]))
             return try found.map { (row) throws(TresorError) in
                 Person(
                     user: UserID(try row.digest(0)), handle: try Name(try row.bytes(1)),
                     state: try AccountState(column: row.number(2)), registered: try row.number(3),
-                    founded: try row.number(4), joined: try row.number(5),
+                    founded: try row.number(4), joined: try row.number(5), approving: try row.number(6),
                     // A count that is wrong hides nobody; the check finds it.
-                    bytes: UInt64(max(0, try row.integer(6))))
+                    bytes: UInt64(max(0, try row.integer(7))),
+                    label: try row.isNull(8) ? nil : try Name(try row.bytes(8)))
             }
         }
+
+        /// True if an account is closed, also where the file of revocations alone says so.
+        ///
+        /// - Throws: the errors of the engine.
+        package func isClosed(_ user: UserID) async throws(TresorError) -> Bool {
+            if context.closed.contains(user) { return true }
+            return try await person(user)?.state == .closed
+        }
+
+        /// Returns the number of tresors that would have no owner with an active account without somebody, and in which
+        /// others are.
+        ///
+        /// - Throws: the errors of the engine.
+        package func loneTresors(of user: UserID) async throws(TresorError) -> UInt64 {
+            let found = try await context.engine.read(
+                SQL(
+                    """
+                    SELECT count(*) FROM access x JOIN tresors t ON t.tresor = x.tresor
+                    WHERE x.account = $1 AND x.last_sequence IS NULL AND x.role = $2 AND t.deleted IS NULL
+                    AND NOT EXISTS (SELECT 1 FROM access o JOIN accounts a ON a.account = o.account
+                    WHERE o.tresor = x.tresor AND o.account <> $1 AND o.last_sequence IS NULL AND o.role = $2
+                    AND a.state = 3)
+                    AND EXISTS (SELECT 1 FROM access m WHERE m.tresor = x.tresor AND m.account <> $1
+                    AND m.last_sequence IS NULL AND m.role <> $3)
+                    """,
+                    [.digest(user.digest), .integer(Int64(Role.owner.rawValue)), Self.approver]))
+            return try found.first?.number(0) ?? 0
+        }
+
+        private static let approver = SQLValue.integer(Int64(Membership.Place.approver.code))
 
         /// Returns the handles of the other owners of the tresors in which somebody is, whose accounts are active, in byte
         /// order: first those of tresors that this person founded.

@@ -13,7 +13,20 @@
         /// The people of the store whose accounts the file of revocations closes, and others with the handles of those. They
         /// get none.
         package let closed: [CardChain]
+        /// The people in the logs whose handle somebody else has. They get no account.
+        package let rivals: [Rival]
+        /// The tresors that stay out, because these people alone own them.
+        package let left: [TresorID]
         let tresors: [TresorID]
+
+        /// Somebody whose handle somebody else has.
+        package struct Rival: Hashable, Sendable {
+            package let chain: CardChain
+            /// The other person: one with an account, or of the store.
+            package let other: CardChain
+            /// True if this person is in a log now; otherwise they were.
+            package let isIn: Bool
+        }
     }
 
     /// The count of the things that came from an embedded store.
@@ -57,21 +70,33 @@
                 cards[user] = chain
             }
             var members: [UserID: CardChain] = [:]
+            var present: Set<UserID> = []
+            var owners: [TresorID: [UserID]] = [:]
             for tresor in tresors {
                 let state = try Fold.state(of: try await entries(of: tresor, from: store), tresor: tresor)
                 for user in state.everybody where state.author(user) != nil {
                     guard let known = state.chain(of: user) else { throw .altered }
                     let offered = cards[user].flatMap { $0.extends(known) ? $0 : nil } ?? known
                     members[user] = try Self.longer(members[user] ?? offered, offered)
+                    if state.isIn(user) { present.insert(user) }
                 }
+                owners[tresor] = state.members.filter { $0.value.role == .owner }.keys.sorted()
             }
             let others = cards.values.filter { members[$0.user] == nil }
             func isOpen(_ chain: CardChain) -> Bool { (try? context.closed.check(chain)) != nil }
-            let newcomers = try await newcomers(among: members.values.sorted { $0.user < $1.user })
+            let newcomers = try await newcomers(among: members.values.sorted { $0.user < $1.user }).filter(isOpen)
+            let rivals = try await rivals(among: newcomers, present)
+            let refused = Set(rivals.map(\.chain.user))
+            var left: [TresorID] = []
+            let admitted = Set(newcomers.map(\.user)).subtracting(refused)
+            for (tresor, owners) in owners where owners.contains(where: refused.contains) {
+                if admitted.isDisjoint(with: owners), try await !isAnyActive(owners) { left.append(tresor) }
+            }
             return ImportPlan(
-                members: newcomers.filter(isOpen), others: others.filter(isOpen).sorted { $0.user < $1.user },
+                members: newcomers.filter { !refused.contains($0.user) },
+                others: others.filter(isOpen).sorted { $0.user < $1.user },
                 closed: (members.values + others).filter { !isOpen($0) }.sorted { $0.user < $1.user },
-                tresors: tresors.sorted())
+                rivals: rivals, left: left.sorted(), tresors: tresors.subtracting(left).sorted())
         }
 
         /// - Throws: ``TresorError/unverified`` for two chains of which neither continues the other.
@@ -95,6 +120,36 @@
                 guard try CardChain(row.bytes(0)).extends(chain) else { throw .unverified }
             }
             return newcomers
+        }
+
+        /// Returns those whose handle somebody else keeps, in the service or before them in the store: people who are in a log
+        /// come before those who were.
+        private func rivals(
+            among newcomers: [CardChain], _ present: Set<UserID>
+        ) async throws(TresorError) -> [ImportPlan.Rival] {
+            var rivals: [ImportPlan.Rival] = []
+            var firsts: [Name: CardChain] = [:]
+            let inLogs = newcomers.filter { present.contains($0.user) }
+            for chain in inLogs + newcomers.filter({ !present.contains($0.user) }) {
+                var other = firsts[chain.handle]
+                if other == nil, let row = try await context.engine.read(Account.keeping(from: chain)).first {
+                    other = try CardChain(row.bytes(0))
+                }
+                guard let other else {
+                    firsts[chain.handle] = chain
+                    continue
+                }
+                rivals.append(ImportPlan.Rival(chain: chain, other: other, isIn: present.contains(chain.user)))
+            }
+            return rivals
+        }
+
+        /// Whether one of these people has an active account.
+        private func isAnyActive(_ users: [UserID]) async throws(TresorError) -> Bool {
+            for user in users {
+                if try await !context.engine.read(Account.chain(of: user, .active ... .active)).isEmpty { return true }
+            }
+            return false
         }
 
         /// Takes a store.

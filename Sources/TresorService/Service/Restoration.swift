@@ -10,11 +10,12 @@
 
         /// Takes out of the database what was revoked. Nothing changes in one that is not older.
         func apply(_ revocations: [Revocation]) async throws(TresorError) {
-            guard !revocations.isEmpty else { return }
             context.closed.note(revocations)
-            let statements = context.engine.dialect.liftingLimits + revocations.flatMap(\.statements)
+            let statements = revocations.flatMap(\.statements)
+            guard !statements.isEmpty else { return }
+            let limits = context.engine.dialect.liftingLimits
             try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
-                _ = try transaction.run(statements)
+                _ = try transaction.run(limits + statements)
             }
         }
 

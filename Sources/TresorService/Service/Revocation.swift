@@ -19,6 +19,8 @@
         case sessions(UserID, until: Era)
         /// The account is closed. Nobody else gets its handle, of which this is the hash; zero if the person closed it.
         case account(UserID, handle: Hash256)
+        /// The service started with this file. The database notes the number of its last start too.
+        case start(UInt64)
 
         /// The size of every record in bytes: a kind, a subject, a number and an object.
         package static let byteCount = 1 + Hash256.byteCount + 8 + Hash256.byteCount
@@ -32,6 +34,7 @@
             case .sessions(let user, let era): Self.record(4, user.digest, 0, Self.object(era))
             case .account(let user, let handle): Self.record(5, user.digest, 0, handle)
             case .withdrawal(let hash): Self.record(6, hash, 0, .zero)
+            case .start(let number): Self.record(8, .zero, number, .zero)
             }
         }
 
@@ -78,6 +81,7 @@
                 self = .sessions(UserID(subject), until: era)
             case 5: self = .account(UserID(subject), handle: object)
             case 6: self = .withdrawal(subject)
+            case 8: self = .start(number)
             default: throw .altered
             }
             guard self.bytes == bytes else { throw .altered }
@@ -115,6 +119,7 @@
                 ]
             case .sessions(let user, let era): [Account.beginning(era, of: user)]
             case .account(let user, _): Deletions.closing(user, from: .asked)
+            case .start: []
             }
         }
     }

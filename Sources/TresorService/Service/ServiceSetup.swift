@@ -72,14 +72,29 @@
         ///
         /// - Throws: the errors of the engine.
         package static func notesRevocations(in engine: some SQLEngine) async throws(TresorError) -> Bool {
-            try await !engine.read(SQL("SELECT id FROM services WHERE id = 1 AND revoked = 1")).isEmpty
+            try await !engine.read(SQL("SELECT id FROM services WHERE id = 1 AND revoked IS NOT NULL")).isEmpty
         }
 
         /// Says from now on that revocations are noted.
         ///
         /// - Throws: the errors of the engine.
         package static func beginRevocations(in engine: some SQLEngine) async throws(TresorError) {
-            _ = try await engine.write([SQL("UPDATE services SET revoked = 1 WHERE id = 1")])
+            _ = try await engine.write([SQL("UPDATE services SET revoked = 1 WHERE id = 1 AND revoked IS NULL")])
+        }
+
+        /// The number of the last start, which stands in the file of revocations of that process too; `nil` before the first.
+        ///
+        /// - Throws: the errors of the engine.
+        package static func lastStart(in engine: some SQLEngine) async throws(TresorError) -> UInt64? {
+            let found = try await engine.read(SQL("SELECT revoked FROM services WHERE id = 1 AND revoked > 1"))
+            return try found.first?.number(0)
+        }
+
+        /// Notes the number of a start.
+        ///
+        /// - Throws: the errors of the engine.
+        package static func noteStart(_ number: UInt64, in engine: some SQLEngine) async throws(TresorError) {
+            _ = try await engine.write([SQL("UPDATE services SET revoked = $1 WHERE id = 1", [.number(number)])])
         }
 
         private var insertion: SQL {

@@ -5,7 +5,7 @@
     import TresorCrypto
 
     /// The revocations that later ones of the same person have made needless (SPEC §18.7): an era that another one follows,
-    /// and a card before another one.
+    /// a card before another one, and a start of the service before the last one.
     ///
     /// They are noted in their order, each with its place.
     package struct SupersededRevocations: Sendable {
@@ -21,6 +21,7 @@
 
         private var eras: [UserID: LastEra] = [:]
         private var cards: [UserID: LastCard] = [:]
+        private var lastStart: Int?
         /// The number of noted revocations that are superseded.
         package private(set) var count = 0
 
@@ -41,6 +42,9 @@
                 if last.map({ $0.generation <= generation }) ?? true {
                     cards[user] = LastCard(generation: generation, place: place)
                 }
+            case .start:
+                if lastStart != nil { count += 1 }
+                lastStart = place
             case .device, .invitation, .withdrawal, .account: break
             }
         }
@@ -50,6 +54,7 @@
             switch revocation {
             case .sessions(let user, _): eras[user]?.place != place
             case .card(let user, _, _): cards[user]?.place != place
+            case .start: lastStart != place
             case .device, .invitation, .withdrawal, .account: false
             }
         }

@@ -22,13 +22,14 @@
             return Session(client: Client(home: home, store: store, clock: clock), identity: identity)
         }
 
-        /// Registers a person where everybody may.
+        /// Registers a person where everybody may, or by an invitation.
         static func register(
-            _ identity: Identity, with service: ServiceClient, time: UInt64 = SystemClock.read()
+            _ identity: Identity, with service: ServiceClient, invitation: [UInt8] = [],
+            time: UInt64 = SystemClock.read()
         ) async throws {
             let chain = identity.chain.bytes
             let state = try await Speaker.person(identity).call(from: nil) { () async throws(TresorError) in
-                _ = try await service.call(RegisterRequest(chain: chain, invitation: [], blinded: []))
+                _ = try await service.call(RegisterRequest(chain: chain, invitation: invitation, blinded: []))
                 let statement = try LoginStatement(
                     by: identity, server: try await service.serverID(), revision: 1, record: .zero, copy: .zero,
                     time: time)

@@ -77,7 +77,8 @@
             #expect(again.code == 0 && again.output.contains("closed already"))
             let later = await stage.run("accounts")
             #expect(later.output.contains("\(anna.user)  closed  "))
-            let size = RevokedLog.beginningByteCount + RevokedLog.recordByteCount
+            // The start of the service stands there too.
+            let size = RevokedLog.beginningByteCount + 2 * RevokedLog.recordByteCount
             #expect(try Data(contentsOf: URL(fileURLWithPath: stage.site["server.key.revoked"])).count == size)
             await stage.stop()
         }
@@ -175,6 +176,26 @@
             #expect(await stage.run("close", "anna", "--yes").code == 0)
             #expect(await stage.run("accounts").output.contains("\(id)  closed  "))
             await stage.stop()
+        }
+
+        /// Whom the service demands for each share may have left.
+        @Test func anApproverWithAClosedAccountIsToldAtTheStart() async throws {
+            let stage = try await Stage()
+            let clinic = try Identity.make(handle: Name(typed: "clinic"), time: SystemClock.read())
+            try await Newcomer.register(clinic, with: stage.store.service)
+            let card = stage.site["clinic.card"]
+            try Data(clinic.chain.bytes).write(to: URL(fileURLWithPath: card))
+            let words = "tresor-server: the account of clinic (--approver \(card)) is closed"
+            for isClosed in [false, true] {
+                if isClosed { #expect(await stage.run("close", "clinic", "--yes").code == 0) }
+                if !isClosed { await stage.stop() }
+                let next = try ServerProcess([
+                    "run", stage.site["clinic.db"], "--listen", "127.0.0.1:0", "--approver", card,
+                ])
+                _ = try #require(await next.port(), "\(next.said)")
+                next.signal(SIGTERM)
+                #expect(await next.end().error.contains(words) == isClosed)
+            }
         }
 
         /// A handle may say a safety number of its own.
@@ -333,6 +354,28 @@
             await stage.stop()
         }
 
+        /// Whom a thief invited with the operator's machine is told by the label.
+        @Test func anAccountIsListedWithTheLabelOfItsInvitation() async throws {
+            let stage = try await Stage()
+            let service = stage.store.service
+            for (handle, label) in [("anna", "ward 3"), ("bert", "")] {
+                let invitation = try Invitation()
+                let hash = try invitation.hash()
+                try await Speaker.person(stage.admin).call(from: nil) { () async throws(TresorError) in
+                    let label = label.isEmpty ? Name.empty : try Name(typed: label)
+                    _ = try await service.call(
+                        InviteRequest(hash: hash, label: label, until: SystemClock.read() + 86_400))
+                }
+                let person = try Identity.make(handle: Name(typed: handle), time: SystemClock.read())
+                try await Newcomer.register(person, with: service, invitation: invitation.code)
+            }
+            let list = await stage.run("accounts")
+            for words in ["  0  0  0  anna  \"ward 3\"\n", "  0  0  0  bert\n", "  0  0  0  operator\n"] {
+                #expect(list.output.contains(words), "\(list.output)")
+            }
+            await stage.stop()
+        }
+
         /// The file of revocations is short again after a start.
         @Test func A237_aStartDropsWhatIsSuperseded() async throws {
             let stage = try await Stage()
@@ -348,7 +391,8 @@
             }
             let next = try ServerProcess(["run", stage.site["clinic.db"], "--listen", "127.0.0.1:0"])
             _ = try #require(await next.port(), "\(next.said)")
-            let size = RevokedLog.beginningByteCount + RevokedLog.recordByteCount
+            // The starts before and now, and the last era.
+            let size = RevokedLog.beginningByteCount + 3 * RevokedLog.recordByteCount
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == size)
             next.signal(SIGTERM)
             #expect(await next.end().code == 0)

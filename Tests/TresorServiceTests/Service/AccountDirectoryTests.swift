@@ -57,6 +57,25 @@
             #expect(first.handles.map(\.text) == ["writer"] && first.areCut)
         }
 
+        /// Nobody else takes anybody out of a tresor whose only owner leaves, or lets anybody in without its approver.
+        @Test func whatStandsWithoutSomebodyIsCounted() async throws {
+            let house = try await Household(Bench())
+            let directory = house.bench.service.directory
+            _ = try await house.cast.tresor("diary", of: house.owner)
+            #expect(try await directory.loneTresors(of: house.owner.user) == 1)
+            #expect(try await directory.loneTresors(of: house.writer.user) == 0)
+            let plans = house.owner.tresor(house.tresor)
+            try await plans.perform(.setApprovers([house.removed.chain]))
+            let approver = try #require(try await directory.person(house.removed.user))
+            #expect(approver.joined == 0 && approver.approving == 1)
+            try await plans.perform(.setApprovers([]))
+            try await plans.perform(.share(with: [house.writer.chain], role: .owner, fromNow: false, notAfter: nil))
+            #expect(try await directory.loneTresors(of: house.owner.user) == 0)
+            // An owner whose account is closed takes nobody out.
+            try await directory.close(house.writer.user)
+            #expect(try await directory.loneTresors(of: house.owner.user) == 1)
+        }
+
         /// The account goes, and nothing of anybody else.
         @Test func closingEndsAnAccountAndNothingElse() async throws {
             let house = try await Household(Bench())

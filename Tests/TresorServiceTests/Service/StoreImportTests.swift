@@ -91,6 +91,49 @@
             #expect(try await service.directory.person(anna.user) == nil)
         }
 
+        /// Only what nobody but this person owns stays out, and comes in once another identity owns it.
+        @Test func A242_aHandleThatSomebodyHasKeepsNobodyElseOut() async throws {
+            let bench = try await Bench()
+            let known = try await bench.person("eva")
+            let cast = PreviewCast(store: embedded, clock: bench.clock)
+            let (eva, tom, kim) = (
+                try await cast.person("eva"), try await cast.person("tom"), try await cast.person("kim")
+            )
+            try cast.introduce(eva, tom, kim)
+            let hers = try await cast.tresor("hers", of: eva, readers: [tom])
+            let ours = try await cast.tresor("ours", of: kim, readers: [eva])
+            _ = try await cast.tresor("alone", of: tom)
+            let plan = try await bench.service.planImport(of: embedded)
+            #expect(plan.members.map(\.user) == [tom.user, kim.user].sorted() && plan.left == [hers.id])
+            #expect(plan.rivals == [ImportPlan.Rival(chain: eva.chain, other: known.identity.chain, isIn: true)])
+            var report = try await bench.service.importStore(embedded, by: plan)
+            #expect(report.accounts == 2 && report.tresors == 2)
+            let entries = try await bench.signer(kim.identity).ask(
+                EntriesRequest(tresor: ours.id, first: 0, limit: 100))
+            #expect(!entries.entries.isEmpty)
+            report = try await bench.service.importWhole(embedded)
+            #expect(report.accounts == 0 && report.tresors == 0 && report.present.count == 2)
+            let other = try await cast.person("eva-2")
+            try cast.introduce(eva, other)
+            try await hers.perform(.share(with: [other.chain], role: .owner, fromNow: false, notAfter: nil))
+            report = try await bench.service.importWhole(embedded)
+            #expect(report.accounts == 1 && report.tresors == 1)
+            #expect(try await bench.signer(other.identity).ask(AccountRequest()).state == .active)
+        }
+
+        /// Two people of the store have one handle.
+        @Test func A242_oneOfTwoNamesakesOfTheStoreGetsTheHandle() async throws {
+            let bench = try await Bench()
+            let cast = PreviewCast(store: embedded, clock: bench.clock)
+            let people = [try await cast.person("max"), try await cast.person("max")]
+            for person in people { _ = try await cast.tresor("plans", of: person) }
+            let plan = try await bench.service.planImport(of: embedded)
+            let first = try #require(plan.members.first)
+            #expect(plan.members.count == 1 && plan.rivals.map(\.other) == [first] && plan.left.count == 1)
+            let report = try await bench.service.importStore(embedded, by: plan)
+            #expect(report.accounts == 1 && report.tresors == 1)
+        }
+
         @Test func A242_aStrangerUnderTheHandleGivesWay() async throws {
             let bench = try await Bench(.closed)
             let squatter = try bench.stranger("anna")
