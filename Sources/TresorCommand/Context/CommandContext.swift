@@ -271,7 +271,7 @@ struct CommandContext: Sendable {
             }
             return (session, isByDevice)
         } catch let error as TresorError where error == .wrongPassword {
-            throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])
+            throw await wrongPassword()
         } catch let error as TresorError {
             throw failure(of: error, file: "identity")
         }
