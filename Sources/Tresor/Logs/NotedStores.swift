@@ -62,6 +62,9 @@ package struct NotedStores: Hashable, Sendable {
         stores[tresor, default: [:]].filter { $0.value.contains(.shown) }.keys.sorted()
     }
 
+    /// All stores, whatever they have shown, by their names.
+    package var all: [StoreName] { Set(stores.values.flatMap(\.keys)).sorted() }
+
     /// Notes a store.
     ///
     /// - Returns: `false` for one that is noted already.

@@ -74,7 +74,7 @@ struct RegisterCommand: SurfaceCommand {
     }
 
     private func prepare(_ service: AskedService) async throws -> (invitation: Invitation?, move: Move?) {
-        Surroundings.current.keys.note(service.session.identity.generation, isUnseen: false)
+        Surroundings.current.keys.note(service.session.identity, isUnseen: false)
         let code = try invitation.map { try readInvitation($0, service) }
         return (code, try await move(to: service))
     }

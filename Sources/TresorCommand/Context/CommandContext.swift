@@ -138,7 +138,7 @@ struct CommandContext: Sendable {
             to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: acceptingDevice)
         let cleanup = opened.session.client.cleanup
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
-        Surroundings.current.keys.note(opened.session.identity.generation, isUnseen: isUnseen)
+        Surroundings.current.keys.note(opened.session.identity, isUnseen: isUnseen)
         try? await opened.session.client.cleanup.finish()
         // Nobody asked for that.
         Surroundings.current.obstacle.note(mayBeDone: false)

@@ -62,6 +62,18 @@ struct ServiceLogin: Sendable {
         return try servers(in: home).contains(server) && believed(in: places) != server
     }
 
+    /// Whether a home has registered with the service in use, as far as it knows: it notes the address, or it has seen a
+    /// statement about a log-in there.
+    static func hasAccount(in places: Paths) -> Bool {
+        guard let address = try? places.service()?.address else { return false }
+        if (try? places.notedService())?.address == address { return true }
+        let home = DirectoryHome(data: places.data, state: places.state)
+        let noted = (try? home.read(.notedStores)).flatMap { try? NotedStores($0) }
+        if noted?.all.contains(where: { $0.bytes.elementsEqual(address.description.utf8) }) == true { return true }
+        guard let server = try? KnownServices.server(at: address.audience.hash(), in: home) else { return false }
+        return (try? KnownLogins.login(at: server, in: home).statement) != nil
+    }
+
     /// The services at which the home knows of such a log-in.
     private static func servers(in home: any Home) throws -> Set<Hash256> {
         guard let bytes = try home.read(.identity) else { return [] }
