@@ -75,7 +75,7 @@ struct ServiceLogin: Sendable {
     }
 
     /// The services at which the home knows of such a log-in.
-    private static func servers(in home: any Home) throws -> Set<Hash256> {
+    static func servers(in home: any Home) throws -> Set<Hash256> {
         guard let bytes = try home.read(.identity) else { return [] }
         return try KnownLogins.servers(of: IdentityFile(bytes).chain.user, in: home)
     }
@@ -203,6 +203,11 @@ struct ServiceLogin: Sendable {
             CommandFailure(
                 of: error, "the service at \(place) has no log-in by password, or one of another release",
                 hints: handle == nil ? [] : ["tresor recover"])
+        case .unverified where handle == nil:
+            CommandFailure(
+                of: error,
+                "the service at \(place) has another card under your handle: if you made new keys beside another store, it is "
+                    + "yours from before", hints: ["tresor register"])
         case .altered: await alteredFailure(as: handle)
         case .forked: forkedFailure
         case .busy: busyFailure(as: handle)
