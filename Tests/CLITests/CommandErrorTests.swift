@@ -44,13 +44,21 @@ import TresorCrypto
         let keys = KeyStanding()
         keys.note(areTaken: false)
         #expect(
-            keys.refusal?.hints == ["tresor recover --home DIR", "tresor login NAME", "tresor register --no-login"])
+            keys.refusal?.hints == ["tresor register --no-login", "tresor login NAME", "tresor recover --home DIR"])
         // A registration without a log-in would lose one that the service no longer knows.
-        keys.note { true }
-        #expect(keys.refusal?.hints.last == "tresor register")
+        let place = "\"https://clinic.example\""
+        keys.note(place, hasLogin: { true }, hasAccount: { true })
+        #expect(keys.refusal?.hints.first == "tresor register")
+        #expect(
+            keys.refusal?.message.hasSuffix("somebody else has your identity: tell the people in your tresors") == true)
+        // A home that never registered is told of no thief.
+        keys.note(place, hasLogin: { false }, hasAccount: { false })
+        #expect(keys.refusal?.hints == ["tresor register --no-login"])
+        #expect(keys.refusal?.message.hasPrefix("this home has not registered at \(place)") == true)
+        keys.note(place, hasLogin: { true }, hasAccount: { true })
         keys.note(0, isUnseen: true)
         #expect(keys.refusal?.hints == ["tresor register"])
-        keys.note { false }
+        keys.note(place, hasLogin: { false }, hasAccount: { false })
         #expect(keys.refusal?.hints == ["tresor register", "tresor register --no-login"])
         keys.note(1, isUnseen: true)
         #expect(keys.refusal?.hints == ["tresor rotate --identity"])
@@ -58,6 +66,7 @@ import TresorCrypto
         #expect(keys.refusal == nil)
         keys.note(areTaken: false)
         keys.note(1, isUnseen: false)
+        keys.note(place, hasLogin: { false }, hasAccount: { true })
         #expect(keys.refusal?.hints.contains("tresor card --publish") == true)
         keys.note(areTaken: true)
         #expect(keys.refusal == nil)

@@ -5,7 +5,7 @@ package import TresorCrypto
 
 /// The stores that have shown this home the pinned head of each tresor (SPEC §8.5): 10 bytes, then 35 and a name for each
 /// tresor and store. The locator of a kit stands as a tresor's id does, for the stores that have the copy it opens, and
-/// for a service that is to take it.
+/// for a service that is to take it. So does the user id of the home's person, for the services at which they registered.
 ///
 /// Another store need not have the tresor or the copy. Each noted one must go on showing it.
 package struct NotedStores: Hashable, Sendable {
@@ -61,6 +61,9 @@ package struct NotedStores: Hashable, Sendable {
     package subscript(tresor: TresorID) -> [StoreName] {
         stores[tresor, default: [:]].filter { $0.value.contains(.shown) }.keys.sorted()
     }
+
+    /// All stores, whatever they have shown, by their names.
+    package var all: [StoreName] { Set(stores.values.flatMap(\.keys)).sorted() }
 
     /// Notes a store.
     ///
@@ -140,6 +143,14 @@ extension LogArchive {
     /// Returns the other stores that have shown a tresor to this home, whether or not this one did.
     package func otherStores(of tresor: TresorID) -> [StoreName] {
         notedStores()[tresor].filter { $0 != client.storeName }
+    }
+
+    /// All stores that this home has noted, whatever they have shown.
+    package func allStores() -> [StoreName] { notedStores().all }
+
+    /// Notes that this store is a service at which a person registered.
+    package func noteStore(ofAccount user: UserID) throws(TresorError) {
+        try change { (noted, here) in _ = noted.note(here, of: TresorID(user.digest)) }
     }
 
     /// Notes that this store has the copy that a kit opens.

@@ -65,6 +65,8 @@ struct IdentityRotation {
         let chain = session.identity.chain
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) has new keys, generation \(chain.newest.generation)")
+        // A tresor there takes the new keys once the service does.
+        OtherServices(workplace).tell(.keys)
         for renewal in renewals { await say(renewal, session, goesOn: goesOn) }
         let errors = renewals.filter { !$0.isElsewhere }.compactMap(\.error).map(CommandError.init)
         if let worst = Severity.worst(errors) {
@@ -112,7 +114,10 @@ struct IdentityRotation {
             "type": "identity", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
             "generation": .unsigned(UInt64(generation)), "dry_run": .bool(dryRun),
         ]
-        if !dryRun { object["number"] = .string(try chain.number().grouped) }
+        if !dryRun {
+            object["number"] = .string(try chain.number().grouped)
+            object["behind"] = OtherServices(workplace).json(.keys)
+        }
         try workplace.output.object(object)
     }
 }

@@ -72,9 +72,10 @@ struct ListCommand: SurfaceCommand {
         }
         // Nothing of it is here: this may not be the store that was meant.
         if let first = summaries.first, summaries.allSatisfy(\.isElsewhere),
-            let store = workplace.client.archive.otherStore(of: first.tresor)
+            let store = workplace.client.archive.otherStore(of: first.tresor),
+            let hint = workplace.tresors.hint(to: store)
         {
-            workplace.output.hint(TresorResolver.hint(to: store))
+            workplace.output.hint(hint)
         }
         // A check tells of each what a row cannot.
         if let forked = rows.first(where: { !$0.isApart && $0.error == .forked }) {

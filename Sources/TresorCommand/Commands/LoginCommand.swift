@@ -42,6 +42,7 @@ struct LoginCommand: SurfaceCommand {
         let isNew = former == nil && workplace.knowsNobody
         let session = try await session(as: handle, cost, service, workplace)
         try workplace.invocation.noteNamedStore()
+        try? session.client.archive.noteStore(ofAccount: session.user)
         if former == nil { workplace.tellDamage() }
         try report(session, former, isNew: isNew, service, workplace)
     }

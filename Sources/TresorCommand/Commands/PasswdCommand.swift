@@ -45,6 +45,13 @@ struct PasswdCommand: SurfaceCommand {
             for: handle.text, from: new, isFirst: false, made: KeygenCommand.makePassword)
         let password = try PasswordSource.prepared(typed)
         let cost = given ?? file.passwordCost ?? .standard
+        // The command that a warning names gives another service what this home has: that is nothing to warn of.
+        let isNew: Bool
+        if OtherServices(workplace).haveLogin {
+            isNew = (try? await workplace.client.unlock(password: password)) == nil
+        } else {
+            isNew = true
+        }
         // The service comes first: a command that is killed behind it is run again with the old password.
         Interrupts.begin()
         defer { Interrupts.end() }
@@ -69,12 +76,16 @@ struct PasswdCommand: SurfaceCommand {
         let too = isSetThere ? login.map { ", also for a log-in at \($0.place)" } ?? "" : ""
         workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed\(too)")
         if revokeDevices { workplace.output.say("trusted devices no longer open anything") }
+        let others = OtherServices(workplace)
+        if isNew { others.tell(.password) }
         workplace.output.say(
             "if the old one leaked and the identity file was stolen: \(HintCompletion.command("rotate --identity"))")
         guard options.json else { return }
-        try workplace.output.object([
+        var object: JSONObject = [
             "type": "identity", "handle": .text(handle.bytes), "user": .string(file.chain.user.description),
             "changed": "password",
-        ])
+        ]
+        object["behind"] = isNew ? others.json(.password) : nil
+        try workplace.output.object(object)
     }
 }

@@ -120,13 +120,17 @@ struct RecoverCommand: SurfaceCommand {
         let before = former == nil ? "" : "; the one before opens nothing here or in the store"
         workplace.output.say("the new kit is valid\(before); a home of yours on another device keeps its own")
         // The copies there cannot be deleted from here.
+        let (services, renewal) = (OtherServices(workplace), HintCompletion.command("rotate --identity"))
+        var behind: [JSON] = []
         for other in former.map(workplace.client.archive.otherStores(ofKit:)) ?? [] {
-            let path = DisplayText.quoted(String(decoding: other.bytes, as: UTF8.self))
-            workplace.output.say(
-                "the kit before still opens the copy in \(path); if others may know its words, "
-                    + "make new keys: \(HintCompletion.command("rotate --identity"))")
+            let path = String(decoding: other.bytes, as: UTF8.self)
+            let next = services.command(forKeysAt: other).map { ", then \(HintCompletion.complete($0))" } ?? ""
+            workplace.output.explain(
+                "tresor: the kit before still opens the copy in \(DisplayText.quoted(path)); if others may know its words, "
+                    + "make new keys: \(renewal)\(next)")
+            behind.append(.object(["store": .string(path), "run": .string(renewal)]))
         }
-        try report(session, "kit", workplace)
+        try report(session, "kit", workplace, behind: behind.isEmpty ? nil : .array(behind))
     }
 
     private func recover(
@@ -163,7 +167,9 @@ struct RecoverCommand: SurfaceCommand {
             }
         }
         await ServiceLogin.renew(recovered.session, password, isRecovery: true, in: workplace)
-        try announce(recovered.session, workplace)
+        let others = OtherServices(workplace)
+        others.tell(.password)
+        try announce(recovered.session, workplace, behind: others.json(.password))
         return recovered
     }
 
@@ -172,15 +178,15 @@ struct RecoverCommand: SurfaceCommand {
         let session = try await RecoveryFromDevice(workplace: workplace, new: new, cost: cost) {
             try workplace.invocation.noteNamedStore()
         }.run()
-        try announce(session, workplace)
+        try announce(session, workplace, behind: nil)
     }
 
-    private func announce(_ session: Session, _ workplace: CommandContext) throws {
+    private func announce(_ session: Session, _ workplace: CommandContext, behind: JSON?) throws {
         let chain = session.identity.chain
         workplace.output.say(
             "\(DisplayText.name(chain.handle.bytes)) is restored, generation \(chain.newest.generation)")
         if !options.json { try workplace.output.line(try chain.number().grouped) }
-        try report(session, "password", workplace)
+        try report(session, "password", workplace, behind: behind)
     }
 
     /// Says what a kit needs, and tells an older kit from one without its store.
@@ -199,14 +205,19 @@ struct RecoverCommand: SurfaceCommand {
             hints: ["tresor … {--store} --store FILE", "tresor … {--home} --home DIR", "tresor … --from FILE"])
     }
 
-    private func report(_ session: Session, _ changed: String, _ workplace: CommandContext) throws {
+    /// - Parameter behind: the services that have what was before; `nil` for none.
+    private func report(
+        _ session: Session, _ changed: String, _ workplace: CommandContext, behind: JSON?
+    ) throws {
         guard options.json else { return }
         let chain = session.identity.chain
-        try workplace.output.object([
+        var object: JSONObject = [
             "type": "identity", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
             "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
             "changed": .string(changed),
-        ])
+        ]
+        object["behind"] = behind
+        try workplace.output.object(object)
     }
 
     /// Reads the words from the file, or asks for them, at most three times as for a password.

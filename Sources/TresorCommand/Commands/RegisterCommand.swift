@@ -74,7 +74,7 @@ struct RegisterCommand: SurfaceCommand {
     }
 
     private func prepare(_ service: AskedService) async throws -> (invitation: Invitation?, move: Move?) {
-        Surroundings.current.keys.note(service.session.identity.generation, isUnseen: false)
+        Surroundings.current.keys.note(service.session.identity, isUnseen: false)
         let code = try invitation.map { try readInvitation($0, service) }
         return (code, try await move(to: service))
     }
@@ -83,6 +83,7 @@ struct RegisterCommand: SurfaceCommand {
         guard state == .active else { throw Self.waiting(state, move, service) }
         // The home notes that its card is published, once the service shows it.
         try await service.session.client.people.publishCard()
+        try? service.session.client.archive.noteStore(ofAccount: service.session.user)
         let slots = service.session.unlocking
         if try slots.isKitCopyDue() { try await slots.restoreKitCopy() }
         try await report(service)
@@ -93,8 +94,8 @@ struct RegisterCommand: SurfaceCommand {
     private enum Move {
         /// The service that this home uses has answered there, by its own word.
         case same
-        /// Another service has, and the former address stays noted.
-        case another(than: ServiceLocation)
+        /// Another service has, and the home goes on to use the store that it used.
+        case another
     }
 
     /// Finds out whether the service that this home uses answers at an address that was given, or one whose log-in the home
@@ -118,7 +119,7 @@ struct RegisterCommand: SurfaceCommand {
         } else if try ServiceLogin.isKept(from: server, in: places) {
             claim = "a service with a log-in of yours, which this home then uses"
         } else {
-            return noted.map { Move.another(than: $0) }
+            return .another
         }
         try workplace.confirm(
             "\(service.place) says that it is \(claim). did its operator give you this address?", yes: yes)
@@ -132,10 +133,18 @@ struct RegisterCommand: SurfaceCommand {
         case .same:
             try service.workplace.invocation.places.noteStore()
             output.say("this home uses \(service.place) from now on")
-        case .another(let noted):
-            let former = DisplayText.quoted(noted.address.description)
+        case .another:
+            let places = service.workplace.invocation.places
+            let store = DisplayText.quoted(try places.ownStore())
             output.say(
-                "\(service.place) is another service than \(former), which this home goes on to use without --store")
+                try places.notedService() == nil
+                    ? "this home goes on to use \(store) without --store"
+                    : "\(service.place) is another service than \(store), which this home goes on to use without --store"
+            )
+            let authority = try places.service()?.certificates.map { " SSL_CERT_FILE=\(Shell.word($0))" } ?? ""
+            output.say(
+                "to use \(service.place) in each command, set it in your shell: export "
+                    + "TRESOR_STORE=\(Shell.word(try places.store()))\(authority)")
         case nil: break
         }
     }
@@ -157,7 +166,11 @@ struct RegisterCommand: SurfaceCommand {
 
     /// Takes each step that is left. A service that has taken a step before says so. One that did not know the person is
     /// to have the copy that the kit opens; any other may have deleted it for a later kit.
-    private func register(_ code: Invitation?, with service: AskedService) async throws -> AccountState {
+    ///
+    /// - Parameter renewing: whether an older card of this person there gives way to the newest one.
+    private func register(
+        _ code: Invitation?, with service: AskedService, renewing: Bool = true
+    ) async throws -> AccountState {
         do throws(TresorError) {
             let request = RegisterRequest(
                 chain: service.session.chain.bytes, invitation: code?.code ?? [], blinded: [])
@@ -169,13 +182,32 @@ struct RegisterCommand: SurfaceCommand {
                 copy: .zero, time: service.workplace.now)
             return try await service.call(FinishRequest(record: [], statement: statement, copy: [])).state
         } catch {
-            throw failure(of: error, service)
+            guard renewing, try await renewsCard(after: error, service) else { throw failure(of: error, service) }
+            return try await register(code, with: service, renewing: false)
         }
+    }
+
+    /// Brings the newest keys to a service that has this person by older ones: they were made beside another store. It has
+    /// no copy then that the kit of the newest keys opens.
+    ///
+    /// - Returns: `false` for any other refusal, and for the card of somebody else.
+    private func renewsCard(after refusal: TresorError, _ service: AskedService) async throws -> Bool {
+        guard refusal == .unverified, service.session.identity.generation > 0 else { return false }
+        do throws(TresorError) {
+            try await service.session.client.people.publishCard()
+        } catch {
+            guard [.noAccess, .unverified, .forked, .busy].contains(error) else { throw CommandFailure(error) }
+            return false
+        }
+        try service.session.unlocking.awaitKitCopy()
+        service.workplace.output.say(
+            "\(service.place) had your card from before, and has the one of your newest keys now")
+        return true
     }
 
     /// Registers with the password of the home.
     private func register(
-        _ code: Invitation?, _ password: borrowing Password, with service: AskedService
+        _ code: Invitation?, _ password: borrowing Password, with service: AskedService, renewing: Bool = true
     ) async throws -> Login.Registered {
         guard let login = try ServiceLogin(service.session, service.workplace) else { throw AskedService.needed }
         do throws(TresorError) {
@@ -183,6 +215,9 @@ struct RegisterCommand: SurfaceCommand {
                 login.tellFailures(of: $0)
             }
         } catch {
+            if renewing, try await renewsCard(after: error, service) {
+                return try await register(code, password, with: service, renewing: false)
+            }
             switch error {
             case .unsupported:
                 throw CommandFailure(
@@ -246,9 +281,10 @@ struct RegisterCommand: SurfaceCommand {
             return CommandFailure(of: .noAccess, "your account at \(service.place) was deleted or closed")
         }
         var words = "the operator of \(service.place) has to admit you; then run the same command again"
-        if case .another(let noted) = move {
-            let former = DisplayText.quoted(noted.address.description)
-            words += "; it is another service than \(former), which this home uses"
+        let places = service.workplace.invocation.places
+        if case .another = move, let former = try? places.notedService() {
+            words +=
+                "; it is another service than \(DisplayText.quoted(former.address.description)), which this home uses"
         }
         return CommandFailure(of: .waiting, words)
     }

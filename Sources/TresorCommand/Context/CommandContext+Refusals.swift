@@ -34,6 +34,27 @@ extension CommandContext {
     }
 }
 
+extension CommandContext {
+    /// The failure for a password that does not open the identity, with what may open it instead: the password that another
+    /// home set at the service, this device, or the kit.
+    func wrongPassword() async -> CommandFailure {
+        var (words, hints) = ("the password does not open the identity", [String]())
+        if (try? ServiceLogin.isKnown(in: invocation.places)) == true, let file = try? client.identityFileBlocking() {
+            words += "; if you changed it on another machine, a log-in brings the new one"
+            hints.append("tresor login \(Shell.word(file.chain.handle.text))")
+        }
+        // A command that needs the home alone has no store to ask for the server share.
+        if (try? client.identityFileBlocking())?.devices.isEmpty == false,
+            let asking = try? await CommandContext.open(invocation.options, identifying: false),
+            (try? await asking.client.device.unlock()) != nil
+        {
+            words += "; this device opens it, and with a new kit you can set another password"
+            hints.append("tresor recover --new-kit")
+        }
+        return CommandFailure(of: .wrongPassword, words, hints: hints + ["tresor recover"])
+    }
+}
+
 /// The refusals of commands on records.
 extension CommandContext {
     /// Makes sure that the owner of a tresor with records is verified.

@@ -153,7 +153,7 @@ struct CommandContext: Sendable {
             to: "ask the service at \(DisplayText.quoted(place))", acceptingDevice: acceptingDevice)
         let cleanup = opened.session.client.cleanup
         let isUnseen = (try? cleanup.isIntroducingBlocking()) ?? false
-        Surroundings.current.keys.note(opened.session.identity.generation, isUnseen: isUnseen)
+        Surroundings.current.keys.note(opened.session.identity, isUnseen: isUnseen)
         try? await opened.session.client.cleanup.finish()
         // Nobody asked for that.
         Surroundings.current.obstacle.note(mayBeDone: false)
@@ -286,7 +286,7 @@ struct CommandContext: Sendable {
             }
             return (session, isByDevice)
         } catch let error as TresorError where error == .wrongPassword {
-            throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])
+            throw await wrongPassword()
         } catch let error as TresorError {
             throw failure(of: error, file: "identity")
         }

@@ -62,7 +62,9 @@ struct Invocation: Sendable {
     func serviceReport(of place: String) -> ServiceReport {
         let (obstacle, notices, keys) =
             (Surroundings.current.obstacle, Surroundings.current.notices, Surroundings.current.keys)
-        keys.note { [places] in ServiceLogin.mayBeLost(in: places) }
+        keys.note(
+            place, hasLogin: { [places] in ServiceLogin.mayBeLost(in: places) },
+            hasAccount: { [places] in ServiceLogin.hasAccount(in: places) })
         let transfers = TransferProgress { [options, environment] label in
             Progress(label, options: options, environment: environment)
         }

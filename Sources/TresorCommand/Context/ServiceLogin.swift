@@ -62,8 +62,20 @@ struct ServiceLogin: Sendable {
         return try servers(in: home).contains(server) && believed(in: places) != server
     }
 
+    /// Whether a home has registered with the service in use, as far as it knows: it notes the address, or it has seen a
+    /// statement about a log-in there.
+    static func hasAccount(in places: Paths) -> Bool {
+        guard let address = try? places.service()?.address else { return false }
+        if (try? places.notedService())?.address == address { return true }
+        let home = DirectoryHome(data: places.data, state: places.state)
+        let noted = (try? home.read(.notedStores)).flatMap { try? NotedStores($0) }
+        if noted?.all.contains(where: { $0.bytes.elementsEqual(address.description.utf8) }) == true { return true }
+        guard let server = try? KnownServices.server(at: address.audience.hash(), in: home) else { return false }
+        return (try? KnownLogins.login(at: server, in: home).statement) != nil
+    }
+
     /// The services at which the home knows of such a log-in.
-    private static func servers(in home: any Home) throws -> Set<Hash256> {
+    static func servers(in home: any Home) throws -> Set<Hash256> {
         guard let bytes = try home.read(.identity) else { return [] }
         return try KnownLogins.servers(of: IdentityFile(bytes).chain.user, in: home)
     }
@@ -191,6 +203,11 @@ struct ServiceLogin: Sendable {
             CommandFailure(
                 of: error, "the service at \(place) has no log-in by password, or one of another release",
                 hints: handle == nil ? [] : ["tresor recover"])
+        case .unverified where handle == nil:
+            CommandFailure(
+                of: error,
+                "the service at \(place) has another card under your handle: if you made new keys beside another store, it is "
+                    + "yours from before", hints: ["tresor register"])
         case .altered: await alteredFailure(as: handle)
         case .forked: forkedFailure
         case .busy: busyFailure(as: handle)

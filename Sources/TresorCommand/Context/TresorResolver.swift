@@ -3,6 +3,7 @@
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorRemote
 
 /// Finds the tresors named on the command line, reads their state, and gives the names shown for them.
 struct TresorResolver: Sendable {
@@ -284,12 +285,25 @@ struct TresorResolver: Sendable {
     /// The hints where a store shows another history: a store that the home saw it in too, since the tresor may have moved
     /// there, then a closer look.
     func forkHints(of tresor: TresorID) -> [String] {
-        client.archive.otherStores(of: tresor).prefix(1).map { Self.hint(to: $0) } + ["tresor check"]
+        client.archive.otherStores(of: tresor).compactMap { hint(to: $0) }.prefix(1) + ["tresor check"]
     }
 
-    /// The same command with a store in which this home has seen a tresor.
-    static func hint(to store: StoreName) -> String {
-        "tresor … {--store} --store \(Shell.path(String(decoding: store.bytes, as: UTF8.self)))"
+    /// The same command with a store in which this home has seen a tresor, with the authority that vouches for the service in
+    /// use: a clinic has one for all. `nil` for a former address of that service.
+    func hint(to store: StoreName) -> String? {
+        let path = String(decoding: store.bytes, as: UTF8.self)
+        let hint = "tresor … {--store} --store \(Shell.path(path))"
+        guard let other = try? ServiceAddress(path), let here = try? invocation.places.service() else { return hint }
+        let (there, used) = (server(at: other), server(at: here.address))
+        guard there == nil || there != used else { return nil }
+        let isNoted = (try? invocation.places.notedService())?.address == other
+        guard !isNoted, other.isSecure, let authority = here.certificates else { return hint }
+        return "tresor … {--store} {--store-ca} --store \(Shell.path(path)) --store-ca \(Shell.path(authority))"
+    }
+
+    /// The service that this home has met at an address; `nil` for none.
+    private func server(at address: ServiceAddress) -> Hash256? {
+        (try? address.audience.hash()).flatMap { try? KnownServices.server(at: $0, in: client.home) }
     }
 
     func logFailure(_ error: TresorError, _ tresor: TresorID) -> CommandFailure {
@@ -300,7 +314,7 @@ struct TresorResolver: Sendable {
                 let path = String(decoding: other.bytes, as: UTF8.self)
                 return CommandFailure(
                     of: error, "this store does not have \(id), which you first saw in \(DisplayText.quoted(path))",
-                    hints: [Self.hint(to: other)])
+                    hints: forkHints(of: tresor))
             }
             return CommandFailure(of: error, "there is no tresor \(id)", hints: ["tresor list"])
         case .forked:

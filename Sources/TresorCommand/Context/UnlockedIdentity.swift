@@ -22,7 +22,7 @@ struct UnlockedIdentity: ~Copyable {
                     session: try await workplace.client.unlock(password: password), password: password)
             }
         } catch let error as TresorError where error == .wrongPassword {
-            throw CommandFailure(of: error, "the password does not open the identity", hints: ["tresor recover"])
+            throw await workplace.wrongPassword()
         } catch let error as TresorError {
             throw workplace.failure(of: error, file: "identity")
         }

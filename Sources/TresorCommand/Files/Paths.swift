@@ -50,6 +50,14 @@ struct Paths: Sendable, Equatable {
     func store() throws(CommandFailure) -> String {
         if let service = try service() { return service.address.description }
         if let givenStore { return givenStore }
+        return try ownStore()
+    }
+
+    /// The store of a command to which none is given.
+    ///
+    /// - Throws: the errors of ``store()`` for the note.
+    func ownStore() throws(CommandFailure) -> String {
+        if let service = try notedService() { return service.address.description }
         return try notedStore() ?? defaultStore
     }
 

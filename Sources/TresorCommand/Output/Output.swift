@@ -61,6 +61,13 @@ struct Output: Sendable {
         tell("tresor: hint: \(HintCompletion.complete(text))")
     }
 
+    /// A warning and the command against it, printed even with `-q`: nothing else tells. Nothing with `--json`, whose object
+    /// has both.
+    func warn(_ text: String, hint: String) {
+        explain("tresor: warning: \(text)")
+        explain("tresor: hint: \(HintCompletion.complete(hint))")
+    }
+
     private func tell(_ line: String) {
         if !isQuiet && !isJSON { Channel.error.tryWrite(line + "\n") }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TresorCore
 
 /// Why a store does not take the keys of this home, as far as this run has learned.
 final class KeyStanding: Sendable {
@@ -13,10 +14,16 @@ final class KeyStanding: Sendable {
     private struct State {
         /// The keys that no service can know yet, by the home's own journal.
         var unseen: UInt32?
+        /// The service, fit to be shown.
+        var place = ""
         /// Whether the home may know of a log-in by password, which a registration without one could lose.
         var hasLogin: @Sendable () -> Bool = { false }
+        /// Whether the home has registered there, as far as it knows.
+        var hasAccount: @Sendable () -> Bool = { true }
         /// Whether this home's person has made new keys before.
         var isRenewed = false
+        /// The command that brings newer keys from the service.
+        var login = OldKeys.login
         /// Tells that a log shows newer keys.
         var sayOld: (@Sendable () -> Void)?
         var isRefused = false
@@ -28,19 +35,26 @@ final class KeyStanding: Sendable {
                     message: "the service does not know your newest keys yet", hints: ["tresor rotate --identity"])
             }
             return Reason(
-                message: "you have not registered with this service",
-                hints: ["tresor register"] + (hasLogin() ? [] : ["tresor register --no-login"]))
+                message: stranger, hints: ["tresor register"] + (hasLogin() ? [] : ["tresor register --no-login"]))
+        }
+
+        /// The operator has an account without a registration.
+        private var stranger: String {
+            "this home has not registered at \(place); if you have an account there, ask its operator whether the service goes "
+                + "by this address"
         }
 
         /// A service does not say why it hears nobody with these keys. One that was restored from a backup may have lost
         /// them. A registration then leaves nothing that its person did not choose, and loses no log-in that they did.
         var unknown: Reason {
-            Reason(
-                message: "the service does not take the keys of this home: you have newer ones in another home, or it "
-                    + "does not know these, or does not go by this address, or your account was closed; if you made no "
-                    + "newer ones, \(OldKeys.theft)",
-                hints: [OldKeys.wayOut] + (isRenewed ? ["tresor card --publish"] : [OldKeys.login])
-                    + [hasLogin() ? "tresor register" : "tresor register --no-login"])
+            let registration = hasLogin() ? "tresor register" : "tresor register --no-login"
+            guard hasAccount() else { return Reason(message: stranger, hints: [registration]) }
+            return Reason(
+                message:
+                    "the service does not take the keys of this home: ask its operator whether it goes by this address, "
+                    + "whether your account was closed, and whether it lost what it knew of you; or you have newer keys in "
+                    + "another home; if it is none of these, \(OldKeys.theft)",
+                hints: [registration, isRenewed ? "tresor card --publish" : login, OldKeys.wayOut])
         }
     }
 
@@ -54,16 +68,27 @@ final class KeyStanding: Sendable {
         return state.isRefused ? state.unknown : nil
     }
 
-    /// Notes the generation of this home's keys.
+    /// Notes this home's keys, and whose they are.
     ///
-    /// - Parameter isUnseen: whether no service has seen it, by the home's own journal.
+    /// - Parameter isUnseen: whether no service has seen them, by the home's own journal.
+    func note(_ identity: Identity, isUnseen: Bool) {
+        note(identity.generation, isUnseen: isUnseen)
+        let login = "tresor login \(Shell.word(identity.handle.text))"
+        state.withLock { $0.login = login }
+    }
+
+    /// Notes the generation of this home's keys.
     func note(_ generation: UInt32, isUnseen: Bool) {
         state.withLock { ($0.isRenewed, $0.unseen) = (generation > 0, isUnseen ? generation : nil) }
     }
 
-    /// Notes what tells whether this home may know of a log-in by password. It is asked at a refusal: the home has met the
-    /// service by then.
-    func note(hasLogin: @escaping @Sendable () -> Bool) { state.withLock { $0.hasLogin = hasLogin } }
+    /// Notes the service, and what tells whether this home may know of a log-in by password and of a registration there.
+    /// Both are asked at a refusal: the home has met the service by then.
+    func note(
+        _ place: String, hasLogin: @escaping @Sendable () -> Bool, hasAccount: @escaping @Sendable () -> Bool
+    ) {
+        state.withLock { ($0.place, $0.hasLogin, $0.hasAccount) = (place, hasLogin, hasAccount) }
+    }
 
     /// Notes that a log shows newer keys of this person.
     ///

@@ -5,6 +5,8 @@ import Foundation
 import Testing
 import Tresor
 import TresorCore
+import TresorCrypto
+import TresorRemote
 import TresorStore
 
 @testable import TresorCommand
@@ -119,6 +121,24 @@ struct PlacesTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: scratch.path("store"))
         places.forgetStore()
         #expect(try scratch.text("store") == "milk\n")
+    }
+
+    @Test("A hint to another service names the authority, and none leads to a former address of the one in use")
+    func hintsToStores() throws {
+        let scratch = try Scratch()
+        let options = try GlobalOptions.parse([
+            "--home", scratch.path("home"), "--store", "https://new.example", "--store-ca", "/etc/ca.pem",
+        ])
+        let workplace = try Surroundings.$current.withValue(Surroundings()) { try CommandContext.local(options) }
+        let old = try #require(StoreName(Array("https://old.example".utf8)))
+        let file = try #require(StoreName(Array("/srv/clinic.db".utf8)))
+        let other = workplace.tresors.hint(to: old)
+        #expect(other == "tresor … {--store} {--store-ca} --store https://old.example --store-ca /etc/ca.pem")
+        #expect(workplace.tresors.hint(to: file) == "tresor … {--store} --store /srv/clinic.db")
+        for address in ["https://old.example", "https://new.example"] {
+            try KnownServices.meet(.zero, at: ServiceAddress(address).audience.hash(), in: workplace.client.home)
+        }
+        #expect(workplace.tresors.hint(to: old) == nil)
     }
 
     @Test("A service is noted with its way, and reached by it until another way is given")

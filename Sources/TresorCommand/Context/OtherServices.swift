@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+import TresorRemote
+
+/// The services that a home has used, without the one of the command: what a command changes here stays there as it was.
+struct OtherServices {
+    /// What a command has changed in this home, and in the store of the command.
+    enum Change {
+        case password, keys
+    }
+
+    private struct Service {
+        let address: ServiceAddress
+        /// Whether the home knows of a log-in by password there.
+        let hasLogin: Bool
+    }
+
+    private let services: [Service]
+    private let output: Output
+
+    /// Looks into the home alone. What does not read there is for *check*.
+    init(_ workplace: CommandContext) {
+        services = (try? Self.services(workplace)) ?? []
+        output = workplace.output
+    }
+
+    /// Whether the home knows of a log-in by password at one of them.
+    var haveLogin: Bool { services.contains(where: \.hasLogin) }
+
+    private static func services(_ workplace: CommandContext) throws -> [Service] {
+        let (places, home) = (workplace.invocation.places, workplace.client.home)
+        let noted = try places.notedService().map { [$0.address] } ?? []
+        let used = workplace.client.archive.allStores().compactMap {
+            try? ServiceAddress(String(decoding: $0.bytes, as: UTF8.self))
+        }
+        let logins = try ServiceLogin.servers(in: home)
+        // A service that has moved is known at two addresses.
+        var met: Set<Hash256> = []
+        if let here = try places.service()?.address.audience.hash() {
+            if let server = try KnownServices.server(at: here, in: home) { met.insert(server) }
+        }
+        var services: [Service] = []
+        for address in noted + used {
+            guard let server = try KnownServices.server(at: address.audience.hash(), in: home),
+                met.insert(server).inserted
+            else { continue }
+            services.append(Service(address: address, hasLogin: logins.contains(server)))
+        }
+        return services
+    }
+
+    /// Says of each what it goes on taking, and the command that ends it there.
+    func tell(_ change: Change) {
+        for service in services {
+            guard let command = Self.command(for: change, at: service) else { continue }
+            let place = DisplayText.quoted(service.address.description)
+            output.warn(
+                change == .password
+                    ? "the log-in at \(place) still takes the password before this one"
+                    : "the service at \(place) still takes your keys before these"
+                        + (service.hasLogin ? ", and the log-in there opens them" : ""),
+                hint: command)
+        }
+    }
+
+    /// The same for an object; `nil` if there is none of them.
+    func json(_ change: Change) -> JSON? {
+        let rows: [JSON] = services.compactMap { service in
+            Self.command(for: change, at: service).map { command in
+                JSON.object([
+                    "store": .string(service.address.description),
+                    "run": .string(HintCompletion.complete(command)),
+                ])
+            }
+        }
+        return rows.isEmpty ? nil : .array(rows)
+    }
+
+    /// The command that brings a change to a service; `nil` if nothing there is older.
+    private static func command(for change: Change, at service: Service) -> String? {
+        let address = Shell.word(service.address.description)
+        switch (change, service.hasLogin) {
+        case (.password, true): return "tresor passwd --store \(address)"
+        case (.password, false): return nil
+        case (.keys, true): return "tresor register --store \(address)"
+        case (.keys, false): return "tresor register --no-login --store \(address)"
+        }
+    }
+
+    /// The command that brings new keys to a store; `nil` for a file.
+    func command(forKeysAt store: StoreName) -> String? {
+        services.first { store.bytes.elementsEqual($0.address.description.utf8) }
+            .flatMap { Self.command(for: .keys, at: $0) }
+    }
+}
