@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
+package import TresorCore
 import TresorCrypto
 
 /// The updates of this home that a log needs before the next act of an owner (SPEC §9.7, *due*).
