@@ -12,6 +12,7 @@
         func apply(_ revocations: [Revocation]) async throws(TresorError) {
             guard !revocations.isEmpty else { return }
             context.closed.note(revocations)
+            context.removals.note(revocations)
             let statements = context.engine.dialect.liftingLimits + revocations.flatMap(\.statements)
             try await context.engine.write(erasing: true) { (transaction) throws(TresorError) in
                 _ = try transaction.run(statements)
