@@ -3,7 +3,7 @@
 #if Server
     import Synchronization
     package import TresorCore
-    package import TresorCrypto
+    import TresorCrypto
 
     /// An entry that ended the access of people to a tresor, as the file of revocations has it (SPEC §18.7).
     package struct Removal: Hashable, Sendable {

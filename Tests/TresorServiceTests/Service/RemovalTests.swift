@@ -5,6 +5,7 @@
     import Tresor
     import TresorCore
     import TresorCrypto
+    import TresorTesting
 
     @testable import TresorService
 
