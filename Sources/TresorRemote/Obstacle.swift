@@ -36,6 +36,8 @@ package enum Obstacle: Hashable, Sendable {
     case olderProxy
     /// The service is there, and cannot do what it is asked now: its database or its file of revocations fails, or it ends.
     case unavailable
+    /// The service was restored from a backup, and the log lacks a removal.
+    case behind
     /// The service goes by other names than this host.
     case otherName(String)
     /// The service has no room: a limit of what somebody may keep is reached, or its disk is full.
@@ -50,6 +52,7 @@ package enum Obstacle: Hashable, Sendable {
         case .olderVersion: self = .olderProxy
         case .misdirected: self = .otherName(host)
         case .unavailable: self = .unavailable
+        case .behind: self = .behind
         default: return nil
         }
     }
@@ -80,6 +83,7 @@ package enum Obstacle: Hashable, Sendable {
         case .certificate: .certificate
         case .namelessProxy, .olderProxy, .unavailable, .otherName, .tooOften: .other
         case .noRoom: .full
+        case .behind: .behind
         }
     }
 }

@@ -375,6 +375,7 @@ extension Refusal {
         case (.tooManyRequests, _): .busy
         case (.unauthorized, _): .noAccess
         case (.unavailable, _): .store(.other)
+        case (.behind, _): .store(.behind)
         case (_, .noAccess), (_, .waiting), (_, .unverified), (_, .unsupported): error
         default: .store(.other)
         }

@@ -259,9 +259,11 @@ struct FindingReport {
         if let known, !known.contains(seen) {
             return "; another device of yours has verified more of it: \(repair) there restores what it lost"
         }
-        return known?.contains(shown) == true
-            ? "; it has an older state: \(repair) restores what it lost"
-            : "; compare what tresor log --head prints with other members"
+        guard known?.contains(shown) != true else { return "; it has an older state: \(repair) restores what it lost" }
+        let comparison = "; compare what tresor log --head prints with other members"
+        guard workplace.service != nil, let mine else { return comparison }
+        let login = HintCompletion.command("login \(Shell.word(mine.handle.text)) --home DIR")
+        return "\(comparison); if the service was restored, and they wrote first, go on in an empty home: \(login)"
     }
 
     private func path(of object: HomeObject) -> String {

@@ -144,6 +144,8 @@ struct CommandFailure: Error, Sendable {
                         ? "a limit of what you, or who made the tresor, may keep there is reached"
                         : "its disk is full; tell its operator"
                 } ?? "there was none when it was last tried")
+        case .store(.behind) where Surroundings.current.obstacle.isBehind:
+            "the store\(storePlace.withLock { $0.text }) failed: \(Obstacle.behind.words)"
         case .store(let fault):
             "the store\(storePlace.withLock { $0.text }) failed: "
                 + (Surroundings.current.obstacle.value.flatMap { $0.fault == fault ? $0.words : nil } ?? fault.rawValue)

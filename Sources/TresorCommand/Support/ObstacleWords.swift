@@ -9,6 +9,7 @@ final class LastObstacle: Sendable {
     private let last = Mutex<Obstacle?>(nil)
     private let isOpen = Mutex(false)
     private let lack = Mutex<Bool?>(nil)
+    private let isBehindRemoval = Mutex(false)
 
     var value: Obstacle? { last.withLock { $0 } }
 
@@ -18,10 +19,14 @@ final class LastObstacle: Sendable {
     /// Whether a limit was reached where the service had no room last, and not a full disk; `nil` where it always had room.
     var isQuota: Bool? { lack.withLock { $0 } }
 
+    /// Whether the service said of a log that it lacks a removal.
+    var isBehind: Bool { isBehindRemoval.withLock { $0 } }
+
     func note(_ obstacle: Obstacle?) {
         last.withLock { $0 = obstacle }
         // What is given back after it has an answer of its own.
         if case .noRoom(let isQuota)? = obstacle { lack.withLock { $0 = isQuota } }
+        if case .behind? = obstacle { isBehindRemoval.withLock { $0 = true } }
     }
 
     func note(mayBeDone: Bool) { isOpen.withLock { $0 = mayBeDone } }
@@ -62,6 +67,9 @@ extension Obstacle {
         case .olderProxy:
             "the proxy before it is set up wrongly, and speaks HTTP/1.0 to it, not HTTP/1.1; tell the operator"
         case .unavailable: "the service cannot do this now (status 503); try again later, or tell the operator"
+        case .behind:
+            "the service was restored from a backup, and lacks a removal; somebody who has seen it runs tresor check "
+                + "--repair -t NAME, an owner first; until then, nobody else writes there"
         case .otherName(let host):
             "the service goes by other names than \(DisplayText.quoted(host)); check the address, or tell the operator"
         case .noRoom(let isQuota):

@@ -13,6 +13,8 @@ package struct Refusal: Error, Hashable, Sendable {
         case unauthorized = 401
         case forbidden = 403
         case method = 405
+        /// The log lacks a removal, since the database was restored from a backup.
+        case behind = 409
         case lengthRequired = 411
         case tooLarge = 413
         case mediaType = 415
@@ -40,6 +42,8 @@ package struct Refusal: Error, Hashable, Sendable {
         case schema = "database-schema"
         /// The file of revocations cannot be written, or is not where it was.
         case revocations
+        /// The log lacks a removal that the file of revocations names.
+        case behind = "log-behind"
         /// The client dialled a name that is none of the service.
         case name
         /// The request is not of HTTP/1.1.
@@ -94,6 +98,7 @@ package struct Refusal: Error, Hashable, Sendable {
         // The room that somebody may use is full, not the disk. The code of the body says so.
         case .failed(.full): self = Refusal(.full, .failed(.full), cause: .quota)
         case .failed(.notNoted): self = Refusal(.unavailable, .store(.other), cause: .revocations)
+        case .store(.behind): self = Refusal(.behind, .store(.other), cause: .behind)
         case .store(let fault): self = Refusal(.unavailable, .store(.other), cause: Cause(fault))
         case .cancelled: self = Refusal(.unavailable, .store(.other))
         case .altered, .unsupported, .unverified: self = Refusal(.invalid, error)

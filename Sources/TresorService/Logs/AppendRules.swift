@@ -88,6 +88,8 @@
         let cost: Int
         /// The people whose rows of *access* change.
         let people: [UserID]
+        /// Those who were in the tresor before the entry, and are not after it.
+        let leaving: [UserID]
         /// The blobs that the entry names.
         let named: [Blob]
     }
@@ -125,8 +127,10 @@
             let moved = people.filter { user in
                 before.flatMap { Access(of: user, in: $0) } != Access(of: user, in: after)
             }
+            let leaving = people.filter { before?.author($0) != nil && after.author($0) == nil }
             return Judgment(
-                state: after, cost: HeldMemory.byteCount(of: after), people: moved.sorted(), named: named)
+                state: after, cost: HeldMemory.byteCount(of: after), people: moved.sorted(), leaving: leaving.sorted(),
+                named: named)
         }
 
         /// The author brings the blobs that the entry names, or none of them. A member who restores the entry of

@@ -67,6 +67,7 @@
             let judgment = try await context.work.run(weight: weight, for: user.digest.bytes) {
                 () throws(TresorError) in try AppendRules.judge(draft, by: user, on: before)
             }
+            try context.removals.check(draft.entry, judgment, by: user, on: before)
             let wanted = Set(context.settings.approvers.map(\.user))
             guard !wanted.isEmpty, !wanted.contains(draft.entry.author) else { return judgment }
             switch draft.body {
@@ -218,7 +219,15 @@
                     draft.request.entry, draft.wraps, by: draft.entry.author, removing: draft.request.removing, judgment
                 )
             do throws(TresorError) {
-                _ = try await context.engine.write(places + changes)
+                let revoked = try context.removals.revocations(by: draft.entry, judgment, at: context.now)
+                if revoked.isEmpty {
+                    _ = try await context.engine.write(places + changes)
+                } else {
+                    try await context.engine.write { [settings = context.settings] (transaction) throws(TresorError) in
+                        _ = try transaction.run(places + changes)
+                        try settings.note(revoked)
+                    }
+                }
             } catch {
                 guard error == .forked else { throw error }
                 return false

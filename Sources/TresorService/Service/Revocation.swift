@@ -19,6 +19,8 @@
         case sessions(UserID, until: Era)
         /// The account is closed. Nobody else gets its handle, of which this is the hash; zero if the person closed it.
         case account(UserID, handle: Hash256)
+        /// People are in a tresor no more.
+        case removal(Removal)
         /// The service started with this file. The database notes the number of its last start too.
         case start(UInt64)
 
@@ -34,7 +36,9 @@
             case .sessions(let user, let era): Self.record(4, user.digest, 0, Self.object(era))
             case .account(let user, let handle): Self.record(5, user.digest, 0, handle)
             case .withdrawal(let hash): Self.record(6, hash, 0, .zero)
-            case .start(let number): Self.record(8, .zero, number, .zero)
+            case .removal(let removal):
+                Self.record(removal.isOwn ? 8 : 7, removal.tresor.digest, removal.sequence, Self.object(removal))
+            case .start(let number): Self.record(9, .zero, number, .zero)
             }
         }
 
@@ -49,6 +53,13 @@
 
         private static func object(_ era: Era) -> Hash256 {
             Hash256(era.bytes + [UInt8](repeating: 0, count: Hash256.byteCount - Era.byteCount)) ?? .zero
+        }
+
+        private static func object(_ removal: Removal) -> Hash256 {
+            var encoder = ByteEncoder(capacity: Hash256.byteCount)
+            encoder.raw(removal.people)
+            encoder.integer(removal.time)
+            return Hash256(encoder.bytes) ?? .zero
         }
 
         /// The hash by which the file names a handle. It depends on the service, as the checks of the file do. The id of the
@@ -81,7 +92,14 @@
                 self = .sessions(UserID(subject), until: era)
             case 5: self = .account(UserID(subject), handle: object)
             case 6: self = .withdrawal(subject)
-            case 8: self = .start(number)
+            case 7, 8:
+                var rest = ByteDecoder(Array(object.bytes.dropFirst(Removal.hashByteCount)))
+                self = .removal(
+                    Removal(
+                        tresor: TresorID(subject), sequence: number,
+                        people: Array(object.bytes.prefix(Removal.hashByteCount)),
+                        time: try rest.integer(UInt64.self), isOwn: kind == 8))
+            case 9: self = .start(number)
             default: throw .altered
             }
             guard self.bytes == bytes else { throw .altered }
@@ -119,6 +137,8 @@
                 ]
             case .sessions(let user, let era): [Account.beginning(era, of: user)]
             case .account(let user, _): Deletions.closing(user, from: .asked)
+            // Members restore the entry. Until then ``Removals`` keeps its place free.
+            case .removal: []
             case .start: []
             }
         }

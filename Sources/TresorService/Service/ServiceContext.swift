@@ -18,6 +18,7 @@
         let sweeps: SweepRequests
         let spent: SpentRequests
         let closed: ClosedAccounts
+        let removals: Removals
 
         init(engine: any SQLEngine, settings: ServiceSettings) throws(TresorError) {
             self.engine = engine
@@ -33,6 +34,7 @@
             sweeps = SweepRequests()
             spent = SpentRequests(start: settings.clock())
             closed = ClosedAccounts(at: server)
+            removals = Removals(at: server)
         }
 
         /// The time in seconds since 1970.

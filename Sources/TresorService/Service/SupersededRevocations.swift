@@ -4,8 +4,8 @@
     import TresorCore
     import TresorCrypto
 
-    /// The revocations that later ones of the same person have made needless (SPEC §18.7): an era that another one follows,
-    /// a card before another one, and a start of the service before the last one.
+    /// The revocations that later ones have made needless (SPEC §18.7): an era of a person that another one follows, a card
+    /// before another one, a removal from a tresor before another one, and a start of the service before the last one.
     ///
     /// They are noted in their order, each with its place.
     package struct SupersededRevocations: Sendable {
@@ -19,8 +19,14 @@
             let place: Int
         }
 
+        private struct LastRemoval: Sendable {
+            let sequence: UInt64
+            let place: Int
+        }
+
         private var eras: [UserID: LastEra] = [:]
         private var cards: [UserID: LastCard] = [:]
+        private var removals: [TresorID: LastRemoval] = [:]
         private var lastStart: Int?
         /// The number of noted revocations that are superseded.
         package private(set) var count = 0
@@ -42,6 +48,12 @@
                 if last.map({ $0.generation <= generation }) ?? true {
                     cards[user] = LastCard(generation: generation, place: place)
                 }
+            case .removal(let removal):
+                let last = removals[removal.tresor]
+                if last != nil { count += 1 }
+                if last.map({ $0.sequence <= removal.sequence }) ?? true {
+                    removals[removal.tresor] = LastRemoval(sequence: removal.sequence, place: place)
+                }
             case .start:
                 if lastStart != nil { count += 1 }
                 lastStart = place
@@ -54,6 +66,7 @@
             switch revocation {
             case .sessions(let user, _): eras[user]?.place != place
             case .card(let user, _, _): cards[user]?.place != place
+            case .removal(let removal): removals[removal.tresor]?.place != place
             case .start: lastStart != place
             case .device, .invitation, .withdrawal, .account: false
             }

@@ -12,6 +12,7 @@ import TresorCrypto
         (.store(.full), 507, 18, .store(.other)), (.store(.schema), 503, 18, .store(.other)),
         (.cancelled, 503, 18, .store(.other)), (.altered, 400, 14, .altered), (.unverified, 400, 16, .unverified),
         (.failed(.full), 507, 1, .failed(.other)), (.failed(.notNoted), 503, 18, .store(.other)),
+        (.store(.behind), 409, 18, .store(.other)),
         (.unsupported, 400, 19, .unsupported), (.failed(.readOnly), 400, 1, .failed(.other)),
         (.notFound, 400, 1, .failed(.other)), (.wrongPassword, 400, 1, .failed(.other)),
         (.forked, 400, 1, .failed(.other)), (.usage(.outOfBounds), 400, 1, .failed(.other)),
@@ -32,7 +33,8 @@ import TresorCrypto
         let causes: [(TresorError, Refusal.Cause?)] = [
             (.failed(.full), .quota), (.store(.full), .disk), (.failed(.notNoted), .revocations),
             (.store(.inputOutput), .database), (.store(.readOnly), .readOnly), (.store(.damaged), .damaged),
-            (.store(.schema), .schema), (.store(.other), nil), (.busy, nil), (.noAccess, nil),
+            (.store(.schema), .schema), (.store(.behind), .behind), (.store(.other), nil), (.busy, nil),
+            (.noAccess, nil),
         ]
         for (error, cause) in causes { #expect(ServiceReply(Refusal(error)).cause == cause, "\(error)") }
         #expect(Refusal(.failed(.full)).body != Refusal(.store(.full)).body)

@@ -48,13 +48,13 @@
         }
 
         @Test func everyRecordHasOneSizeAndOneForm() throws {
-            for record in records + [.start(.max)] {
+        for record in try records + [removal(.max, 7), removal(5, 8, isOwn: true), .start(.max)] {
                 #expect(record.bytes.count == Revocation.byteCount)
                 #expect(try Revocation(record.bytes) == record)
                 #expect(throws: TresorError.altered) { try Revocation(record.bytes + [0]) }
                 #expect(throws: TresorError.altered) { try Revocation(Array(record.bytes.dropLast())) }
             }
-            for kind in [0, 7, 9, 255] as [UInt8] {
+        for kind in [0, 10, 255] as [UInt8] {
                 #expect(throws: TresorError.altered) { try Revocation([kind] + records[0].bytes.dropFirst()) }
             }
             // A field that a kind does not need is zero.
@@ -303,6 +303,12 @@
             try #require(Hash256([UInt8](repeating: number, count: Hash256.byteCount)))
         }
 
+        private func removal(_ sequence: UInt64, _ who: UInt8, isOwn: Bool = false) throws -> Revocation {
+            let people = [UInt8](repeating: who, count: Removal.hashByteCount)
+            return .removal(
+                Removal(tresor: TresorID(try hash(10)), sequence: sequence, people: people, time: .max, isOwn: isOwn))
+        }
+
         /// Eras that ended, and cards that others followed, do not stay for ever.
         @Test func A237_whatIsSupersededGoesAtAStart() async throws {
             try open().append(records[0])
@@ -326,13 +332,17 @@
             for (generation, card) in [(2, 1), (3, 2), (3, 3), (1, 4)] as [(UInt32, UInt8)] {
                 try log.append(.card(anna, generation: generation, card: try hash(card)))
             }
+            // Of the removals from a tresor, the last one of the longest log.
+            for (sequence, who) in [(4, 1), (6, 2), (6, 3), (2, 4)] as [(UInt64, UInt8)] {
+                try log.append(try removal(sequence, who))
+            }
             RevokedLog.dropSuperseded(at: path, of: server)
             // A process that uses the file keeps it.
-            #expect(try await read(log).count == begun.count + records.count + 26)
+            #expect(try await read(log).count == begun.count + records.count + 30)
             let kept =
                 [
                     .sessions(anna, until: eras[19]), .sessions(bert, until: eras[9]),
-                    .card(anna, generation: 3, card: try hash(3)),
+                    .card(anna, generation: 3, card: try hash(3)), try removal(6, 3),
                 ] as [Revocation]
             try copyAlone()
             RevokedLog.dropSuperseded(at: path, of: server)

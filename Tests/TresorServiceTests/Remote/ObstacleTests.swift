@@ -88,6 +88,7 @@
                 (.changed(.chunked), ["proxy", "chunks"]), (.changed(.compressed), ["proxy", "compressed"]),
                 (.namelessProxy, ["proxy", "X-Forwarded-For"]), (.olderProxy, ["proxy", "HTTP/1.0"]),
                 (.unavailable, ["503", "try again later", "operator"]),
+                (.behind, ["restored from a backup", "lacks a removal", "tresor check --repair -t NAME"]),
                 (.otherName("a\u{1b}"), ["goes by other names than \"a\\u{1b}\""]),
                 (
                     .certificate(.name(names: ["a.example", "b\n"], host: "c")),

@@ -136,7 +136,8 @@
                 let entry = try? Entry(change.entry), let people = try? LogRecord(entry).users + [entry.author]
             else { return nil }
             return Judgment(
-                state: state, cost: 0, people: Set(people + state.dismissed(at: entry.sequence)).sorted(), named: [])
+                state: state, cost: 0, people: Set(people + state.dismissed(at: entry.sequence)).sorted(), leaving: [],
+                named: [])
         }
 
         private func storing(_ wrap: StoredWrap, in tresor: TresorID) -> [SQL] {

@@ -86,6 +86,12 @@
                 let rival = try noting.bench.stranger("anna").at(try await noting.restart(from: backup))
                 return try await rival.reply(rival.registration()).status == 200
             }
+            try await Self.expectReal(without: .keptRemoval) {
+                // A writer who never saw the removal writes for the person who was removed, too.
+                let restored = try await RestoredHousehold(to: 4)
+                let reply = try await restored.reply(.additive(.sample), by: restored.house.writer, behind: 4)
+                return reply == ServiceReply(OutcomeAnswer(.done))
+            }
         }
 
         /// A service that starts from a backup of before an account was made, which the operator then closed.

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Server
+    import Testing
+    import Tresor
+    import TresorCore
+    import TresorCrypto
+    import TresorTesting
+
+    @testable import TresorService
+
+    /// A log with a removal, and a service whose database is older than that.
+    struct RestoredHousehold {
+        let house: Household
+        /// The requests that made the log. The last one removed somebody.
+        let requests: [AppendRequest]
+        let bench: Bench
+        /// A process that has read the file of revocations at its start.
+        let service: Service
+
+        /// - Parameter count: the number of entries that the backup has.
+        init(to count: Int) async throws {
+            house = try await Household(Bench())
+            requests = house.store.appends
+            // The removal is written down where it is made.
+            let noted = NotedRevocations()
+            let before = try await Bench()
+            let noting = try await before.anotherService { $0.revocations = noted }
+            let owner = try await Self.register(house.owner, at: before).at(noting)
+            for request in requests { _ = try await owner.ask(request) }
+            bench = try await Bench()
+            service = try await bench.anotherService()
+            let founder = try await Self.register(house.owner, at: bench)
+            for request in requests.prefix(count) { _ = try await founder.ask(request) }
+            try await service.apply(noted.list)
+            bench.clock.now += RequestStatement.maximumLead + 1
+        }
+
+        private static func register(_ session: Session, at bench: Bench) async throws -> Signer {
+            let signer = try bench.signer(session.identity)
+            if try await signer.ask(signer.registration()).state == .asked {
+                _ = try await signer.ask(try signer.finishing())
+            }
+            return signer
+        }
+
+        func signer(_ session: Session) async throws -> Signer {
+            try await Self.register(session, at: bench).at(service)
+        }
+
+        /// A request to append an entry that somebody signs now, behind so many others.
+        func request(
+            _ body: EntryBody, by author: Session, behind count: Int, wraps: [[UInt8]] = [], removing: [UserID] = []
+        ) throws -> AppendRequest {
+            let previous = try Entry(requests[count - 1].entry).hash()
+            let entry = try Entry(
+                tresor: house.tresor, sequence: UInt64(count), previous: previous, author: author.identity,
+                time: bench.clock.now, body: body)
+            return AppendRequest(
+                tresor: house.tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes, wraps: wraps,
+                removing: removing)
+        }
+
+        /// A reply to an entry that somebody signs now.
+        func reply(_ body: EntryBody, by author: Session, behind count: Int) async throws -> ServiceReply {
+            try await signer(author).reply(try request(body, by: author, behind: count))
+        }
+    }
+
+    extension ServiceReply {
+        /// The refusal of an entry in the place of a removal.
+        fileprivate static let behind = ServiceReply(Refusal(.store(.behind)))
+        fileprivate static let done = ServiceReply(OutcomeAnswer(.done))
+    }
+
+    /// Removals, in a database that comes from a backup.
+    @Suite(.overEveryEngine) struct RemovalTests {
+        private let sample = EntryBody.additive(.sample)
+
+        /// Whoever writes first after a restore does not decide: the owner's home restores the log.
+        @Test func A237_aRemovalIsRestoredBeforeAnybodyWrites() async throws {
+            let restored = try await RestoredHousehold(to: 3)
+            let (house, requests) = (restored.house, restored.requests)
+            let last = requests.count - 1
+            #expect(last == 4)
+            // The end of a log that this process knows makes no difference.
+            for _ in 0..<2 {
+                #expect(try await restored.reply(sample, by: house.writer, behind: 3) == .behind)
+                #expect(try await restored.reply(sample, by: house.owner, behind: 3) == .behind)
+            }
+            let owner = try await restored.signer(house.owner)
+            #expect(try await owner.ask(requests[3]).outcome == .done)
+            for author in [house.writer, house.owner] {
+                #expect(try await restored.reply(sample, by: author, behind: last) == .behind)
+            }
+            #expect(try await owner.ask(requests[4]).outcome == .done)
+            #expect(try await restored.reply(sample, by: house.writer, behind: last + 1) == .done)
+            #expect(try await restored.service.check().isClean)
+        }
+
+        /// Others restore what they have not signed, and nothing else ends where the removal was.
+        @Test func A237_anyMemberRestoresARemoval() async throws {
+            let restored = try await RestoredHousehold(to: 3)
+            let (house, requests) = (restored.house, restored.requests)
+            let writer = try await restored.signer(house.writer)
+            #expect(try await writer.ask(requests[3].with(wraps: [])).outcome == .done)
+            // The person who was removed does not take its place by leaving.
+            let leave = try restored.request(
+                .leave, by: house.removed, behind: 4, removing: [house.removed.user])
+            #expect(try await restored.signer(house.removed).reply(leave) == .behind)
+            #expect(try await writer.ask(requests[4].with(wraps: [])).outcome == .done)
+            #expect(try await restored.reply(sample, by: house.writer, behind: 5) == .done)
+        }
+
+        /// The record of a removal may be there without its entry, as when a process was killed. An owner repeats it.
+        @Test func anOwnerRemovesTheSamePeopleAgain() async throws {
+            let restored = try await RestoredHousehold(to: 4)
+            let house = restored.house
+            let owner = try await restored.signer(house.owner)
+            let body = try Entry(restored.requests[4].entry).body
+            guard case .remove(let removal) = body else { throw TresorError.altered }
+            func remove(_ people: [UserID]) throws -> AppendRequest {
+                let kept = restored.requests[4].wraps.filter { bytes in
+                    (try? Wrap(bytes)).map { !people.contains($0.user) } ?? false
+                }
+                return try restored.request(
+                    .remove(RemoveBody(users: people.sorted(), epoch: removal.epoch)), by: house.owner, behind: 4,
+                    wraps: kept, removing: people.sorted())
+            }
+            #expect(try await owner.reply(remove([house.removed.user, house.reader.user])) == .behind)
+            #expect(try await owner.ask(remove([house.removed.user])).outcome == .done)
+            #expect(try await restored.service.check().isClean)
+        }
+
+        /// The founder may give the tresor up.
+        @Test func aTresorThatLacksARemovalIsDeleted() async throws {
+            let restored = try await RestoredHousehold(to: 2)
+            let owner = try await restored.signer(restored.house.owner)
+            #expect(try await owner.reply(DeleteTresorRequest(tresor: restored.house.tresor)).status == 200)
+        }
+
+        /// A log that has the removal takes everything, and other tresors do.
+        @Test func aLogThatIsNotBehindTakesEverything() async throws {
+            let restored = try await RestoredHousehold(to: 5)
+            #expect(try await restored.reply(sample, by: restored.house.writer, behind: 5) == .done)
+        }
+
+        /// What ends nobody's access is not written down, and what is not written down does not happen.
+        @Test func A237_theEndOfAccessIsWrittenDown() async throws {
+            let bench = try await Bench()
+            let house = try await Household(bench)
+            let noted = NotedRevocations()
+            let service = try await bench.anotherService { $0.revocations = noted }
+            let (owner, writer) = (
+                try house.signer(house.owner).at(service), try house.signer(house.writer).at(service)
+            )
+            _ = try await owner.ask(try await house.request(sample, by: house.owner))
+            #expect(noted.list.isEmpty)
+            bench.clock.now += 10
+            let leave = try await house.request(.leave, by: house.writer, removing: [house.writer.user])
+            let full = try await bench.anotherService { $0.revocations = FullRevocations() }
+            let rows = try await bench.rows()
+            #expect(try await writer.at(full).reply(leave).status == 507)
+            #expect(try await bench.rows() == rows)
+            #expect(try await writer.ask(leave).outcome == .done)
+            guard case .removal(let removal)? = noted.list.first, noted.list.count == 1 else {
+                Issue.record("the file has \(noted.list)")
+                return
+            }
+            #expect(removal.tresor == house.tresor && removal.sequence == leave.sequence && removal.isOwn)
+            #expect(removal.time == bench.clock.now)
+        }
+    }
+
+    /// A file of revocations on a full disk.
+    private struct FullRevocations: RevocationLog {
+        func append(_ revocation: Revocation) throws(TresorError) { throw .store(.full) }
+        func checkPlace() throws(TresorError) { throw .store(.full) }
+    }
+#endif
