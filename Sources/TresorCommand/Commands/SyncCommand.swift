@@ -249,7 +249,7 @@ struct SyncCommand: SurfaceCommand {
             }
         }
         await HomeRecords(of: records).keepWraps()
-        if drop, let loss = loss(report, session) {
+        if drop, let loss = loss(report, session, isFile: workplace.service == nil) {
             do {
                 try workplace.confirm(
                     "\(loss): throw away \(Self.count(report.unsent)) of \(title)?", yes: consent.yes)
@@ -315,9 +315,10 @@ struct SyncCommand: SurfaceCommand {
     }
 
     /// Why what is unsent cannot be sent: the person has left, or has named the tresor and is a reader of it, or a limit is
-    /// reached; `nil` for what may be sent later. New keys are confirmed, a clock is set, and a full disk has room again. A
-    /// command that goes on drops only what the person has left: which lack was the last one is known of the whole process.
-    private func loss(_ report: SyncReport, _ session: Session) -> String? {
+    /// reached, or the disk of a file has no room; `nil` for what may be sent later. New keys are confirmed, a clock is set,
+    /// and the full disk of a service has room again. A command that goes on drops only what the person has left: which lack
+    /// was the last one is known of the whole process.
+    private func loss(_ report: SyncReport, _ session: Session, isFile: Bool) -> String? {
         guard !report.unsent.isEmpty else { return nil }
         if report.isGone { return "you are not a member any more" }
         guard !watch, !tresors.isEmpty else { return nil }
@@ -325,6 +326,7 @@ struct SyncCommand: SurfaceCommand {
         case .noAccess:
             let state = try? session.client.archive.verifiedState(of: report.tresor)
             return state?.members[session.user]?.role == .reader ? "you can only read it" : nil
+        case .store(.full) where isFile: return "the disk of the store has no room for more"
         case .store(.full):
             return Surroundings.current.obstacle.isQuota == true ? "the quota has no room for more" : nil
         default: return nil

@@ -99,7 +99,7 @@ extension CommandContext {
     }
 }
 
-/// The refusals of a service that has no room for what is sent to a tresor.
+/// The refusals of a store that has no room for what is sent to a tresor.
 extension CommandContext {
     /// The failure to send something to a tresor for which the store has no room: whose limit it is, its numbers for the
     /// person whose it is, and how room is made. A full disk is for the operator.
@@ -111,6 +111,9 @@ extension CommandContext {
         let error = TresorError.store(.full)
         let (word, title) = (tresors.word(of: summary), tresors.title(of: summary))
         let unsent = (try? await session.records(in: summary.tresor).unsent()) ?? []
+        guard service != nil else {
+            return CommandFailure(error, hints: unsent.isEmpty ? [] : ["tresor sync -t \(word) --drop"])
+        }
         guard let isQuota = Surroundings.current.obstacle.isQuota else {
             return CommandFailure(error, hints: unsent.isEmpty ? [] : ["tresor sync -t \(word)"])
         }

@@ -51,6 +51,34 @@
                 #expect([1, 18].contains(ending.code), "\(act): \(ending.code) \(ending.errorText)")
             }
         }
+
+        /// A scan that does not fit on a stick is given up there, holds up nothing that fits, and can be thrown away.
+        @Test func A106_aScanThatDoesNotFitGivesItsRoomBack() throws {
+            let stage = try Stage("anna")
+            try stage.expect(as: "anna", ["create", "plans"])
+            let script = """
+                mkdir stick && mount -t tmpfs -o size=8m none stick && cp store.db stick/care.db || exit 99
+                program=$1
+                t() {
+                    "$program" --home homes/anna --password-file anna.password --batch --store "$PWD/stick/care.db" "$@"
+                }
+                hasRoom() { test "$(df -k --output=avail stick | tail -n 1)" -gt 6000; }
+                head -c 12582912 /dev/urandom > scan.pdf
+                echo small > note
+                t put -t plans scan.pdf 2> said
+                test $? -eq 18 && grep -q ' bytes left' said && grep -q 'sync -t plans --drop' said || { cat said; exit 98; }
+                hasRoom || exit 97
+                t put -t plans note > said 2>&1 && t get -t plans note > /dev/null || { cat said; exit 96; }
+                t sync -t plans > said 2>&1
+                test $? -eq 18 && hasRoom || { cat said; exit 95; }
+                t rotate -t plans --yes > said 2>&1 || { cat said; exit 94; }
+                t sync -t plans --drop --yes > said 2>&1 || { cat said; exit 93; }
+                hasRoom && t check --deep -t plans > said 2>&1 || { cat said; exit 92; }
+                """
+            stage.wrapper = ["/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "sh"]
+            let ending = try stage.run(as: "anna", ["list"])
+            #expect(ending.code == 0, "\(ending.code) \(ending.outputText)\(ending.errorText)")
+        }
     }
 
     private enum Mounting {
