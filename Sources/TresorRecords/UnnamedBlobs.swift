@@ -11,7 +11,7 @@ struct UnnamedBlobs: Sendable {
     let tresor: TresorID
 
     /// Deletes them from a store that does not forget them by itself. Those that this home is about to name stay. Another
-    /// program that uploads one at this moment finds it gone, and puts it again. Where the log grows meanwhile, they stay.
+    /// program that uploads one at this moment finds it gone, and puts it again. Where the log grows by then, they stay.
     func delete() async throws(TresorError) {
         let client = session.client
         guard let store = client.hoardingStore else { return }

@@ -277,7 +277,12 @@ struct SyncCommand: SurfaceCommand {
                 report.sentCount == 0
                 ? "nothing was sent, and the changes stay"
                 : "\(Self.count(report.unsent)) \(report.unsent.count == 1 ? "stays" : "stay")"
-            tell("\(what) in your home: \(failure.message)", failure.hints, of: summary, workplace)
+            if held == .failed(.notNoted) {
+                let unnoted = CommandFailure.unnoted(sentTo: title)
+                tell(unnoted.message, unnoted.hints, of: summary, workplace)
+            } else {
+                tell("\(what) in your home: \(failure.message)", failure.hints, of: summary, workplace)
+            }
         }
         if report.isGone, !report.unsent.isEmpty {
             let failure = await workplace.failure(.noAccess, of: summary, session)

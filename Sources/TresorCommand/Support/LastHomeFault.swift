@@ -23,3 +23,23 @@ final class LastHomeFault: Sendable {
             file: last.failure.file)
     }
 }
+
+extension CommandFailure {
+    /// The failure where changes of records are in the log, and the home could not note it.
+    static func unnoted(sentTo title: String) -> CommandFailure {
+        let failure = CommandFailure(TresorError.failed(.notNoted))
+        let reason = failure.message.dropFirst(TresorError.Fault.notNoted.rawValue.count)
+        return CommandFailure(
+            failure.error, "the change was sent to \(title), and this home could not note it\(reason)",
+            hints: failure.hints + ["tresor sync"], file: failure.file)
+    }
+
+    /// The failure where the home could not note what became of changes.
+    static func unknown(_ error: TresorError, sentTo title: String) -> CommandFailure {
+        let failure = CommandFailure(error)
+        return CommandFailure(
+            failure.error,
+            "the change is in your home, which could not note whether it was sent to \(title): \(failure.message)",
+            hints: failure.hints + ["tresor sync"], file: failure.file)
+    }
+}

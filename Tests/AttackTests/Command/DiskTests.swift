@@ -79,6 +79,49 @@
             let ending = try stage.run(as: "anna", ["list"])
             #expect(ending.code == 0, "\(ending.code) \(ending.outputText)\(ending.errorText)")
         }
+
+        /// Whatever a home cannot note, the words are true: another home tells whether the change was sent.
+        @Test func A106_aFullHomeSaysWhatBecameOfAChange() throws {
+            let stage = try Stage("anna")
+            try stage.expect(as: "anna", ["create", "plans"])
+            let script = """
+                program=$1
+                echo one > note
+                t() {
+                    home=$1
+                    shift
+                    "$program" --home "$home" --password-file anna.password --batch "$@"
+                }
+                t homes/anna put -t plans note || exit 99
+                cp -a homes/anna other && mkdir full && mount -t tmpfs -o size=2m none full || exit 99
+                chmod 700 full && cp -a homes/anna/. full/
+                for left in 0 4 8 12 16 20 24 32 48; do
+                    head -c "$left"k /dev/zero > full/kept
+                    head -c 2097152 /dev/zero > full/filler 2> /dev/null
+                    rm full/kept
+                    t full put -t plans --as "n$left" note > said 2>&1
+                    code=$?
+                    rm full/filler
+                    t other records -t plans > seen 2>&1 || { cat seen; exit 98; }
+                    if grep -qw "n$left" seen; then sent=yes; else sent=no; fi
+                    grep -q 'not sent to plans' said && test $sent = yes && { cat said; exit 97; }
+                    grep -q 'was sent to plans' said && test $sent = no && { cat said; exit 96; }
+                    grep -q 'not sent.*was made\\|not sent.*change is made' said && { cat said; exit 95; }
+                    test $code -eq 0 && test $sent = no && { cat said; exit 94; }
+                    t full sync -t plans > said 2>&1 || { cat said; exit 93; }
+                done
+                echo two > note
+                t other put -t plans note > said 2>&1 || { cat said; exit 92; }
+                head -c 2097152 /dev/zero > full/filler 2> /dev/null
+                t full get -t plans note > out 2> said || { cat said; exit 91; }
+                grep -q one out && grep -q 'no space left; this is what this home saw last' said || { cat said; exit 90; }
+                rm full/filler
+                t full get -t plans note > out 2> said && grep -q two out || { cat said; exit 89; }
+                """
+            stage.wrapper = ["/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "sh"]
+            let ending = try stage.run(as: "anna", ["list"])
+            #expect(ending.code == 0, "\(ending.code) \(ending.outputText)\(ending.errorText)")
+        }
     }
 
     private enum Mounting {
