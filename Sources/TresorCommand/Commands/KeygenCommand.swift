@@ -43,6 +43,7 @@ struct KeygenCommand: SurfaceCommand {
         guard try force || isBegun || local.client.home.read(.identity) == nil else {
             throw isThere(in: places)
         }
+        try OpenFolder.refuse(places.data, hints: ["tresor … {--home} --home DIR"])
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let service = try places.service()
         let workplace = try await CommandContext.open(options, creating: true, identifying: false)
