@@ -172,16 +172,23 @@ struct StoreConnection: Sendable {
         guard isLeft() else { throw TresorError.store(.full) }
     }
 
-    /// Gives pages that are free back to the disk, as many as there is room to move others into their places. What stays,
+    /// Gives the free pages back to the disk, at once as many as there is room to move others into their places. What stays,
     /// the next deletion gives back.
     func shrink() async {
-        // 0 is for all of them.
-        let pages = room.map { max(1, $0 / 2 / 8192) } ?? 0
         try? await queue.writeWithoutTransaction { database in
-            guard try DatabaseValue.fetchOne(database, sql: "PRAGMA freelist_count") != 0.databaseValue else { return }
-            try database.execute(sql: "PRAGMA incremental_vacuum(\(pages))")
-            _ = try database.checkpoint(.truncate)
+            var (free, before) = (try Self.freePages(database), Int64.max)
+            while free > 0, free < before {
+                // 0 is for all of them.
+                let pages = room.map { max(1, $0 / 2 / 8192) } ?? 0
+                try database.execute(sql: "PRAGMA incremental_vacuum(\(pages))")
+                _ = try database.checkpoint(.truncate)
+                (free, before) = (try Self.freePages(database), free)
+            }
         }
+    }
+
+    private static func freePages(_ database: Database) throws -> Int64 {
+        try Int64.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
     }
 
     private static func emptyWriteAheadLog(_ database: Database, leaving remainder: Remainder) throws {
