@@ -15,11 +15,11 @@ struct SyncCommand: SurfaceCommand {
                 Prints for each tresor how many commits came and how many changes were sent. STATE is ok, incomplete \
                 (the store lacks something), void (somebody wrote what nobody can read), unsent, or left. A removed \
                 person's copies are deleted; --drop throws away what they had not sent; with -t and without --watch, \
-                also changes that you may not make any more, or that are beyond a quota. A content of more than 64 KiB \
-                for which there was no room is sent again by this command alone, without --watch. --watch goes on \
-                until it is interrupted, with a line for each tresor in which something changed. Without -t, your \
-                devices also tell each other whom you verified and what they saw of each tresor, by a tresor of your \
-                own that list --all shows.
+                also changes that you may not make any more, or for which a quota or a disk has no room. A content of \
+                more than 64 KiB for which there was no room is sent again by this command alone, without --watch. \
+                --watch goes on until it is interrupted, with a line for each tresor in which something changed. \
+                Without -t, your devices also tell each other whom you verified and what they saw of each tresor, by a \
+                tresor of your own that list --all shows.
                 """,
             classes: [.identity, .write], further: [.noAccess, .waiting], examples: ["tresor sync"])
     }
