@@ -163,13 +163,18 @@ struct StoreConnection: Sendable {
     /// already goes into the file first, which may grow by as much.
     ///
     /// More has to be left after many bytes than after few: where a large content is refused, a small change, a deletion
-    /// and a checkpoint still fit.
+    /// and a checkpoint still fit. Half of it may be free pages of the file.
     private func leaveRoom(after byteCount: UInt64, _ database: Database) throws {
-        let needed = (128 << 10) + 4 * byteCount
-        func isLeft() -> Bool { room.map { $0 >= needed + StoreFile.logByteCount(of: path) } ?? true }
-        guard !isLeft() else { return }
+        func isLeft() throws -> Bool {
+            guard let room else { return true }
+            let left = room - min(room, StoreFile.logByteCount(of: path))
+            let needed = (128 << 10) + 2 * byteCount
+            guard left < needed + 2 * byteCount else { return true }
+            return try left >= needed && left + UInt64(Self.freePages(database)) * 8192 >= needed + 2 * byteCount
+        }
+        guard try !isLeft() else { return }
         try Self.emptyWriteAheadLog(database, leaving: .nothingIfPossible)
-        guard isLeft() else { throw TresorError.store(.full) }
+        guard try isLeft() else { throw TresorError.store(.full) }
     }
 
     /// Gives the free pages back to the disk, at once as many as there is room to move others into their places. What stays,
