@@ -193,7 +193,8 @@ struct StoreConnection: Sendable {
     }
 
     private static func freePages(_ database: Database) throws -> Int64 {
-        try Int64.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
+        // A file that is not ours may say anything.
+        try max(0, Int64.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0)
     }
 
     private static func emptyWriteAheadLog(_ database: Database, leaving remainder: Remainder) throws {
