@@ -93,9 +93,11 @@
                     "$program" --home "$home" --password-file anna.password --batch "$@"
                 }
                 t homes/anna put -t plans note || exit 99
+                # A long log takes more room than a change does.
+                for act in $(seq 30); do t homes/anna rotate -t plans --yes 2> /dev/null || exit 99; done
                 cp -a homes/anna other && mkdir full && mount -t tmpfs -o size=2m none full || exit 99
                 chmod 700 full && cp -a homes/anna/. full/
-                for left in 0 4 8 12 16 20 24 32 48; do
+                for left in 0 8 16 20 24 28 32 48; do
                     head -c "$left"k /dev/zero > full/kept
                     head -c 2097152 /dev/zero > full/filler 2> /dev/null
                     rm full/kept
