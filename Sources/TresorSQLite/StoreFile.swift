@@ -34,7 +34,7 @@ package enum StoreFile {
     package static func room(at path: String) -> UInt64? {
         var status = statvfs()
         guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return nil }
-        let (room, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        let (room, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: max(1, UInt64(status.f_frsize)))
         return overflow ? .max : room
     }
 
