@@ -304,9 +304,9 @@ struct PutCommand: InputsCommand {
         }
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
-        if held == .failed(.notNoted) { throw CommandFailure.unnoted(sentTo: title) }
+        if held == .failed(.notNoted) { throw UnnotedChange.sent(to: title) }
         guard let synced else {
-            if case .failed = held { throw CommandFailure.unknown(held, sentTo: title) }
+            if case .failed = held { throw UnnotedChange.unknown(held, sentTo: title) }
             throw stays(CommandFailure(held), title)
         }
         if held == .store(.full) {

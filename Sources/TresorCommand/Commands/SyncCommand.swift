@@ -278,7 +278,7 @@ struct SyncCommand: SurfaceCommand {
                 ? "nothing was sent, and the changes stay"
                 : "\(Self.count(report.unsent)) \(report.unsent.count == 1 ? "stays" : "stay")"
             if held == .failed(.notNoted) {
-                let unnoted = CommandFailure.unnoted(sentTo: title)
+                let unnoted = UnnotedChange.sent(to: title)
                 tell(unnoted.message, unnoted.hints, of: summary, workplace)
             } else {
                 tell("\(what) in your home: \(failure.message)", failure.hints, of: summary, workplace)

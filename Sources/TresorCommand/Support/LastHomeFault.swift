@@ -24,9 +24,10 @@ final class LastHomeFault: Sendable {
     }
 }
 
-extension CommandFailure {
-    /// The failure where changes of records are in the log, and the home could not note it.
-    static func unnoted(sentTo title: String) -> CommandFailure {
+/// Changes of records of which the home could not note what became of them.
+enum UnnotedChange {
+    /// The failure where they are in the log.
+    static func sent(to title: String) -> CommandFailure {
         let failure = CommandFailure(TresorError.failed(.notNoted))
         let reason = failure.message.dropFirst(TresorError.Fault.notNoted.rawValue.count)
         return CommandFailure(
@@ -34,7 +35,7 @@ extension CommandFailure {
             hints: failure.hints + ["tresor sync"], file: failure.file)
     }
 
-    /// The failure where the home could not note what became of changes.
+    /// The failure where nobody knows.
     static func unknown(_ error: TresorError, sentTo title: String) -> CommandFailure {
         let failure = CommandFailure(error)
         return CommandFailure(
