@@ -14,6 +14,10 @@ public struct Client: Sendable {
     var guardedStore: GuardedStore {
         GuardedStore(base: unlockedStore, identity: identity, home: home) { [self] in device.trustedBlocking() }
     }
+    /// The store, if it keeps what no entry names until somebody deletes it; `nil` for any other.
+    package var hoardingStore: (any UnnamedBlobStore)? {
+        unlockedStore is any UnnamedBlobStore ? guardedStore : nil
+    }
     /// Whether the store is a service.
     package var isDistant: Bool { unlockedStore is any DistantStore }
     /// The log-in at the service that is the store.

@@ -80,6 +80,7 @@ struct Compaction: Sendable {
                 var report = sealed ?? decided.report
                 report.note(deleting: decided.report.deletedCount > 0 ? blobs : [])
                 try await delete(blobs, by: decided, isFetched: sealed?.checkpoint == state.checkpoint)
+                try await UnnamedBlobs(session: session, tresor: tresor).delete()
                 return report
             }
         }

@@ -21,6 +21,8 @@ package struct OwnTresorSync: Sendable {
     /// The own tresors that count, and whose logs are not those that this home has verified, or whose keys are gone. Nothing
     /// is exchanged while there is one, and no other one is made.
     package let lost: [TresorID]
+    /// The own tresors of former keys.
+    private let former: [TresorID]
     /// The own tresors that count, by rising id. What this home knows goes into the first.
     private var records: [Records]
     /// The records of each that were shown to this home. What comes later stays beside the changes.
@@ -40,9 +42,12 @@ package struct OwnTresorSync: Sendable {
         self.session = session
         own = OwnTresors(session: session)
         var (lost, counted, others): ([TresorID], [TresorID], Set<TresorID>) = ([], [], [])
+        var former: [TresorID] = []
         for summary in summaries {
             if summary.isOwn {
-                if let state = summary.state, try own.counts(state) { counted.append(summary.tresor) }
+                guard let state = summary.state else { continue }
+                if try own.counts(state) { counted.append(summary.tresor) }
+                if own.isFormer(state) { former.append(summary.tresor) }
                 continue
             }
             guard !summary.isElsewhere else { continue }
@@ -56,7 +61,7 @@ package struct OwnTresorSync: Sendable {
             guard Self.isLoss(error) else { throw error }
             lost.append(summary.tresor)
         }
-        (tresors, self.lost) = (others, lost)
+        (tresors, self.lost, self.former) = (others, lost, former)
         records = counted.sorted().map { session.records(in: $0) }
     }
 
@@ -79,6 +84,7 @@ package struct OwnTresorSync: Sendable {
         try await Cores.apart { [self] () throws(TresorError) in
             try client.people.resumeCarryingOver(as: session.identity.chain)
         }
+        try await dropFormer()
         guard lost.isEmpty else { return KnownOutcome() }
         for records in records {
             _ = try await records.pull()
@@ -97,6 +103,17 @@ package struct OwnTresorSync: Sendable {
         return try await Cores.apart { [self] () throws(TresorError) in
             try own.takeBlocking(heads, among: tresors, keeping: !unread.isEmpty)
             return try client.people.takeBlocking(people, as: session.identity.chain)
+        }
+    }
+
+    /// Throws away what was never sent to own tresors of former keys: nobody reads it, and what this home knows is told
+    /// anew.
+    private func dropFormer() async throws(TresorError) {
+        for tresor in former {
+            let outbox = OutboxFile(session: session, tresor: tresor)
+            guard try await !outbox.present().isEmpty else { continue }
+            try await outbox.change { (outbox) throws(TresorError) in outbox.dropAll() }
+            await outbox.clean()
         }
     }
 

@@ -114,6 +114,8 @@ extension Records {
     /// Gives the store again what it lost of a tresor: the entries, and the packs and volumes that this home keeps (SPEC
     /// §9.9).
     ///
+    /// What no entry names is deleted from a store that does not forget it by itself, as far as that goes now.
+    ///
     /// A store takes an entry whose packs it has. A service takes an entry without them, and packs from owners and
     /// writers alone.
     ///
@@ -122,7 +124,9 @@ extension Records {
     @concurrent package func restore() async throws(TresorError) -> (entryCount: Int, packCount: Int) {
         guard session.client.isDistant else {
             let packCount = try await restorePacks()
-            return (try await session.audit.restoreEntries(of: tresor), packCount)
+            let entryCount = try await session.audit.restoreEntries(of: tresor)
+            try? await UnnamedBlobs(session: session, tresor: tresor).delete()
+            return (entryCount, packCount)
         }
         let entryCount = try await session.audit.restoreEntries(of: tresor)
         do throws(TresorError) {

@@ -73,8 +73,36 @@ struct BlobTable {
         return found
     }
 
-    func delete(_ hashes: [Hash256]) throws {
-        let statement = try database.makeStatement(sql: "DELETE FROM blobs WHERE tresor = ? AND hash = ?")
-        for hash in hashes { try statement.execute(arguments: [tresor.digest.data, hash.data]) }
+    /// All blobs, in byte order.
+    func hashes() throws -> [Hash256] {
+        try DatabaseValue.fetchAll(
+            database, sql: "SELECT DISTINCT hash FROM blobs WHERE tresor = ? ORDER BY hash",
+            arguments: [tresor.digest.data]
+        ).map { try $0.digest() }
+    }
+
+    /// Deletes parts of blobs, of each the last one first: what is left looks like a blob that is being put.
+    ///
+    /// - Parameters:
+    ///   - hashes: the blobs; `nil` for all of the tresor.
+    ///   - most: the most parts that are deleted.
+    /// - Returns: whether fewer parts were there, so that none is left.
+    func delete(_ hashes: [Hash256]?, atMost most: Int) throws -> Bool {
+        let parts = "SELECT rowid FROM blobs WHERE tresor = ?"
+        guard let hashes else {
+            try database.execute(
+                sql: "DELETE FROM blobs WHERE rowid IN (\(parts) ORDER BY hash, part DESC LIMIT ?)",
+                arguments: [tresor.digest.data, most])
+            return database.changesCount < most
+        }
+        let statement = try database.makeStatement(
+            sql: "DELETE FROM blobs WHERE rowid IN (\(parts) AND hash = ? ORDER BY part DESC LIMIT ?)")
+        var left = most
+        for hash in hashes {
+            try statement.execute(arguments: [tresor.digest.data, hash.data, left])
+            left -= database.changesCount
+            guard left > 0 else { return false }
+        }
+        return true
     }
 }

@@ -15,6 +15,12 @@ struct LogTables {
             [tresor.digest.data, first.data, max(0, limit)])
     }
 
+    /// The last entry of a log; `nil` for none.
+    func last(of tresor: TresorID) throws -> [UInt8]? {
+        try database.blob(
+            "SELECT entry FROM entries WHERE tresor = ? ORDER BY sequence DESC LIMIT 1", [tresor.digest.data])
+    }
+
     /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
     func append(_ change: LogChange) throws -> StoreOutcome {
         let blobs = BlobTable(database: database, tresor: change.tresor)

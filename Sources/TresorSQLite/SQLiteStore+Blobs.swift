@@ -7,10 +7,12 @@ public import TresorCrypto
 /// Blobs.
 extension SQLiteStore {
     /// Stores one part of a blob. Replaces a part that is there.
+    ///
+    /// - Throws: `TresorError.store(_:)` with `full` for a part after which the disk had too little room to delete it.
     public func putBlob(
         _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
     ) async throws(TresorError) {
-        try await connection.write { database in
+        try await connection.write(putting: bytes.count) { database in
             guard try !LogTables(database: database).isDeleted(tresor) else { return }
             try BlobTable(database: database, tresor: tresor).put(part, Data(bytes), of: hash)
         }
@@ -26,11 +28,47 @@ extension SQLiteStore {
         try await connection.read { try BlobTable(database: $0, tresor: tresor).whole(hashes) }
     }
 
-    /// Deletes blobs and overwrites their bytes.
+    /// Deletes blobs, overwrites their bytes, and gives their room back to the disk. On a disk with little room this takes
+    /// several transactions: what was deleted by an error is gone.
     public func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
         guard !hashes.isEmpty else { return }
-        try await connection.write(leaving: .nothing) {
-            try BlobTable(database: $0, tresor: tresor).delete(hashes)
+        try await deleteParts(of: hashes, in: tresor)
+    }
+
+    /// Deletes blobs part by part where there is no room for more: the write-ahead log takes about what is overwritten.
+    ///
+    /// - Parameters:
+    ///   - hashes: the blobs; `nil` for all of the tresor.
+    ///   - last: the entry with which the log has to end; `nil` for any.
+    func deleteParts(
+        of hashes: [Hash256]?, in tresor: TresorID, while last: [UInt8]? = nil
+    ) async throws(TresorError) {
+        var (isDone, limit) = (false, Int.max)
+        while !isDone {
+            let room = connection.room ?? .max
+            let most = min(limit, Int(clamping: max(1, room / 2 / UInt64(StoredBlob.partByteCount))))
+            do throws(TresorError) {
+                isDone = try await connection.write(leaving: .nothing) { database in
+                    if let last, try LogTables(database: database).last(of: tresor) != last { throw TresorError.busy }
+                    return try BlobTable(database: database, tresor: tresor).delete(hashes, atMost: most)
+                }
+            } catch {
+                // A quota of this user counts less than the disk.
+                guard error == .store(.full), most > 1 else { throw error }
+                limit = 1
+            }
+            await connection.shrink()
         }
+    }
+}
+
+extension SQLiteStore: UnnamedBlobStore {
+    package func deleteBlobs(
+        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+    ) async throws(TresorError) {
+        let unnamed = try await connection.read { database in
+            try BlobTable(database: database, tresor: tresor).hashes().filter { !named.contains($0) }
+        }
+        if !unnamed.isEmpty { try await deleteParts(of: unnamed, in: tresor, while: last) }
     }
 }

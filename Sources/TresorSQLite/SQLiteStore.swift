@@ -42,9 +42,10 @@ public final class SQLiteStore: Store {
     }
 
     static func openBlocking(
-        at path: String, creating: Bool, patience: Double = StoreConnection.patience
+        at path: String, creating: Bool, patience: Double = StoreConnection.patience,
+        room: @escaping @Sendable (String) -> UInt64? = StoreFile.room
     ) throws -> SQLiteStore {
-        SQLiteStore(try StoreConnection.open(at: path, creating: creating, patience: patience))
+        SQLiteStore(try StoreConnection.open(at: path, creating: creating, patience: patience, room: room))
     }
 }
 
@@ -87,7 +88,10 @@ extension SQLiteStore {
 
     /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
     public func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
-        try await connection.write(leaving: change.removingWrapsOf.isEmpty ? .all : .nothingIfPossible) {
+        let byteCount = change.blobs.reduce(0) { $0 + ($1.bytes?.count ?? 0) }
+        return try await connection.write(
+            leaving: change.removingWrapsOf.isEmpty ? .all : .nothingIfPossible, putting: byteCount
+        ) {
             try LogTables(database: $0).append(change)
         }
     }
@@ -125,8 +129,20 @@ extension SQLiteStore {
         try await connection.read { try LogTables(database: $0).tresors(of: user) }
     }
 
-    /// Deletes a tresor and overwrites its bytes. Its id stays taken.
+    /// Deletes a tresor, overwrites its bytes, and gives their room back to the disk. Its id stays taken. Where the disk has
+    /// no room to do it at once, the blobs go before the rest, so that it can be repeated.
     public func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
+        do throws(TresorError) {
+            try await deleteAtOnce(tresor)
+        } catch {
+            guard error == .store(.full) else { throw error }
+            try await deleteParts(of: nil, in: tresor)
+            try await deleteAtOnce(tresor)
+        }
+        await connection.shrink()
+    }
+
+    private func deleteAtOnce(_ tresor: TresorID) async throws(TresorError) {
         try await connection.write(leaving: .nothingIfPossible) { try LogTables(database: $0).delete(tresor) }
     }
 }

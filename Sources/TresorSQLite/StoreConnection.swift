@@ -8,21 +8,29 @@ import TresorCrypto
 /// An open store file: its transactions, and the bytes that they leave in it.
 struct StoreConnection: Sendable {
     private let queue: DatabaseQueue
+    private let path: String
     /// The state of a file on a read-only medium, read in place.
     private let still: StoreFile.Still?
+    /// The bytes that the disk of a file has left; `nil` where it does not tell.
+    private let roomOfDisk: @Sendable (_ path: String) -> UInt64?
 
-    private init(_ queue: DatabaseQueue, still: StoreFile.Still? = nil) {
-        self.queue = queue
-        self.still = still
+    private init(
+        _ queue: DatabaseQueue, at path: String, still: StoreFile.Still? = nil,
+        room: @escaping @Sendable (String) -> UInt64? = StoreFile.room
+    ) {
+        (self.queue, self.path, self.still, roomOfDisk) = (queue, path, still, room)
     }
 
     /// The seconds that a call waits for another write.
     static let patience = 5.0
 
     /// Opens a store file, on this thread.
-    static func open(at path: String, creating: Bool, patience: Double = StoreConnection.patience) throws
-        -> StoreConnection
-    {
+    ///
+    /// - Parameter room: tells the bytes that the disk of a file has left.
+    static func open(
+        at path: String, creating: Bool, patience: Double = StoreConnection.patience,
+        room: @escaping @Sendable (String) -> UInt64? = StoreFile.room
+    ) throws -> StoreConnection {
         let configuration = Self.configuration(patience: patience)
         // A path that begins with "file:" or is ":memory:" names a file here too.
         let path = path.utf8.first == UInt8(ascii: "/") ? path : "./\(path)"
@@ -50,7 +58,7 @@ struct StoreConnection: Sendable {
             try StoreSchema.verify(database)
             try useWriteAheadLog(database)
         }
-        return StoreConnection(queue)
+        return StoreConnection(queue, at: path, room: room)
     }
 
     /// Opens a file on a read-only medium. Without a write-ahead log SQLite needs no index in shared memory beside the
@@ -63,7 +71,7 @@ struct StoreConnection: Sendable {
         configuration.readonly = true
         let queue = try DatabaseQueue(path: still.location, configuration: configuration)
         try queue.inDatabase(StoreSchema.verify)
-        return StoreConnection(queue, still: still)
+        return StoreConnection(queue, at: path, still: still)
     }
 
     /// The maximum size of a row in bytes (SPEC §11): 16 MiB.
@@ -82,9 +90,10 @@ struct StoreConnection: Sendable {
         return configuration
     }
 
-    /// Begins an empty file. Three packs of a few records share a page of 8 KiB; of 4 KiB each would take one alone.
+    /// Begins an empty file. Three packs of a few records share a page of 8 KiB; of 4 KiB each would take one alone. The file
+    /// notes where each page belongs, so that it can shrink page by page: `VACUUM` would take the room of a second file.
     private static func begin(_ database: Database) throws {
-        try database.execute(sql: "PRAGMA page_size = 8192")
+        try database.execute(sql: "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL")
         try useWriteAheadLog(database)
     }
 
@@ -121,14 +130,18 @@ struct StoreConnection: Sendable {
 
     /// Runs writes in one transaction.
     ///
-    /// - Parameter leaving: whether to empty the write-ahead log afterwards, so that deleted bytes are not readable. If
-    ///   nothing may stay and the log cannot be emptied, throws although the write is done: calls that delete secrets
-    ///   are repeatable.
+    /// - Parameters:
+    ///   - leaving: whether to empty the write-ahead log afterwards, so that deleted bytes are not readable. If nothing may
+    ///     stay and the log cannot be emptied, throws although the write is done: calls that delete secrets are
+    ///     repeatable.
+    ///   - byteCount: the bytes of blobs that are put.
     func write<Value: Sendable>(
-        leaving remainder: Remainder = .all, _ body: @escaping @Sendable (Database) throws -> Value
+        leaving remainder: Remainder = .all, putting byteCount: Int = 0,
+        _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TresorError) -> Value {
         do {
             return try await queue.writeWithoutTransaction { database in
+                if byteCount > 0 { try leaveRoom(after: UInt64(byteCount), database) }
                 var value: Value?
                 try database.inTransaction(.immediate) {
                     value = try body(database)
@@ -141,6 +154,47 @@ struct StoreConnection: Sendable {
         } catch {
             throw TresorError(store: error)
         }
+    }
+
+    /// The bytes that the disk has left; `nil` where it does not tell.
+    var room: UInt64? { roomOfDisk(path) }
+
+    /// Refuses bytes of a blob after which the disk had no room for the write-ahead log of their deletion. What the log has
+    /// already goes into the file first, which may grow by as much.
+    ///
+    /// More has to be left after many bytes than after few: where a large content is refused, a small change, a deletion
+    /// and a checkpoint still fit. Half of it may be free pages of the file.
+    private func leaveRoom(after byteCount: UInt64, _ database: Database) throws {
+        func isLeft() throws -> Bool {
+            guard let room else { return true }
+            let left = room - min(room, StoreFile.logByteCount(of: path))
+            let needed = (128 << 10) + 2 * byteCount
+            guard left < needed + 2 * byteCount else { return true }
+            return try left >= needed && left + UInt64(Self.freePages(database)) * 8192 >= needed + 2 * byteCount
+        }
+        guard try !isLeft() else { return }
+        try Self.emptyWriteAheadLog(database, leaving: .nothingIfPossible)
+        guard try isLeft() else { throw TresorError.store(.full) }
+    }
+
+    /// Gives the free pages back to the disk, at once as many as there is room to move others into their places. What stays,
+    /// the next deletion gives back.
+    func shrink() async {
+        try? await queue.writeWithoutTransaction { database in
+            var (free, before) = (try Self.freePages(database), Int64.max)
+            while free > 0, free < before {
+                // 0 is for all of them.
+                let pages = room.map { max(1, $0 / 2 / 8192) } ?? 0
+                try database.execute(sql: "PRAGMA incremental_vacuum(\(pages))")
+                _ = try database.checkpoint(.truncate)
+                (free, before) = (try Self.freePages(database), free)
+            }
+        }
+    }
+
+    private static func freePages(_ database: Database) throws -> Int64 {
+        // A file that is not ours may say anything.
+        try max(0, Int64.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0)
     }
 
     private static func emptyWriteAheadLog(_ database: Database, leaving remainder: Remainder) throws {

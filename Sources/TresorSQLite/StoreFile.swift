@@ -28,10 +28,20 @@ package enum StoreFile {
 
     /// Whether the disk of a file has less than 1 MiB left, several times what a request without content takes; `false` for
     /// one that does not tell. To ask takes no room.
-    package static func isDiskFull(at path: String) -> Bool {
+    package static func isDiskFull(at path: String) -> Bool { room(at: path).map { $0 < 1 << 20 } ?? false }
+
+    /// The bytes that the disk of a file has left for this user; `nil` for a disk that does not tell.
+    package static func room(at path: String) -> UInt64? {
         var status = statvfs()
-        guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return false }
-        return UInt64(status.f_bavail) < (1 << 20) / max(1, UInt64(status.f_frsize))
+        guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return nil }
+        let (room, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: max(1, UInt64(status.f_frsize)))
+        return overflow ? .max : room
+    }
+
+    /// The size of the write-ahead log of a file in bytes.
+    static func logByteCount(of path: String) -> UInt64 {
+        var status = stat()
+        return stat("\(path)-wal", &status) == 0 ? UInt64(max(0, status.st_size)) : 0
     }
 
     /// A read-only store file without a write-ahead log.
@@ -67,10 +77,7 @@ package enum StoreFile {
         access(path, W_OK) == 0 || ![EACCES, EROFS, EPERM].contains(errno)
     }
 
-    private static func hasLog(_ path: String) -> Bool {
-        var status = stat()
-        return stat("\(path)-wal", &status) == 0 && status.st_size > 0
-    }
+    private static func hasLog(_ path: String) -> Bool { logByteCount(of: path) > 0 }
 
     private static func moment(of path: String) -> Moment? {
         var status = stat()

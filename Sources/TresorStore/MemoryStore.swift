@@ -189,3 +189,12 @@ extension MemoryStore: KitCopyList {
         return Array(later.sorted().prefix(max(0, limit)))
     }
 }
+
+extension MemoryStore: UnnamedBlobStore {
+    package func deleteBlobs(
+        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+    ) throws(TresorError) {
+        guard logs[tresor]?.last == last else { throw .busy }
+        blobs = blobs.filter { place, _ in place.tresor != tresor || named.contains(place.hash) }
+    }
+}

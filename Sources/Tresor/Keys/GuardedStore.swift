@@ -190,3 +190,14 @@ extension GuardedStore {
         return true
     }
 }
+
+extension GuardedStore: UnnamedBlobStore {
+    func deleteBlobs(
+        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+    ) async throws(TresorError) {
+        guard let base = base as? any UnnamedBlobStore else { return }
+        try await guarded { () async throws(TresorError) in
+            try await base.deleteBlobs(besides: named, in: tresor, while: last)
+        }
+    }
+}

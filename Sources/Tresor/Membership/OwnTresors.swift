@@ -29,6 +29,9 @@ package struct OwnTresors: Sendable {
         return try client.trust.founderTrust(in: state) == .me
     }
 
+    /// Whether former keys of this person made an own tresor.
+    package func isFormer(_ state: LogState) -> Bool { state.root.cardHash != identity.chain.newest.hash }
+
     /// Makes an own tresor.
     ///
     /// - Returns: the tresor; `nil` where the store has newer keys of this person: this home is an old copy.

@@ -43,9 +43,11 @@ struct KeygenCommand: SurfaceCommand {
         guard try force || isBegun || local.client.home.read(.identity) == nil else {
             throw isThere(in: places)
         }
+        try OpenFolder.refuse(places.data, hints: ["tresor … {--home} --home DIR"])
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let service = try places.service()
         let workplace = try await CommandContext.open(options, creating: true, identifying: false)
+        if service == nil { try StoreFault.refuseUnwritable(try places.store()) }
         let session = try await isBegun ? goOn(workplace) : make(handle, workplace)
         // Without a note, the next run would look for the store in the home.
         if places.givenStore != nil || service != nil { try places.noteStore() }
@@ -171,7 +173,7 @@ struct KeygenCommand: SurfaceCommand {
                 throw CommandFailure(
                     of: error,
                     "the identity is made, but the store did not accept its card: \(CommandFailure(error).message)",
-                    hints: ["tresor card --publish"])
+                    hints: [kit.noKit ? "tresor card --publish" : "tresor … {--force}"])
             }
             throw CommandFailure.usage(
                 "the identity is made, but somebody else published a card of \(DisplayText.name(name)) first",

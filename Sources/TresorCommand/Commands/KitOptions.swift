@@ -56,6 +56,7 @@ struct KitOptions: ParsableArguments, Sendable {
                 errno == ENOENT || errno == ENOTDIR ? .notFound : .failed(.readOnly),
                 "a kit cannot be written into \(DisplayText.quoted(directory))", file: kit)
         }
+        try OpenFolder.refuse(directory, hints: hints)
     }
 
     private static func file(_ path: String) -> OutputFile {
@@ -133,9 +134,9 @@ struct KitOptions: ParsableArguments, Sendable {
         try? await client.uninterrupted { () async throws(TresorError) in try await client.cleanup.finishLocked() }
         guard let file = try? client.identityFileBlocking() else { return output.say(stays) }
         if file.kitLocator == locator {
-            do throws(CommandFailure) {
+            do {
                 if let kit { try Self.restore(words, of: locator, to: kit) }
-            } catch { output.say(error.message) }
+            } catch { output.say(CommandFailure(error).message) }
         } else {
             let isDead = (try? client.recovery.isPreparedBlocking(at: locator)) == false
             let isRemoved = kit.map { (try? Self.read($0).locator()) == locator && unlink($0) == 0 } ?? false
@@ -150,8 +151,13 @@ struct KitOptions: ParsableArguments, Sendable {
     /// words may have failed before that, and removed it: it has the slot lock then, and removes no valid kit later.
     private static func restore(
         _ words: borrowing SecretBytes, of locator: Hash256, to path: String
-    ) throws(CommandFailure) {
-        guard (try? read(path).locator()) != locator else { return }
+    ) throws {
+        do {
+            guard try read(path).locator() != locator else { return }
+        } catch let failure as CommandFailure where failure.error == .failed(.permissions) {
+            throw CommandFailure(
+                failure.error, "the recovery kit is valid, but \(failure.message)", hints: failure.hints, file: path)
+        } catch {}
         do throws(CommandFailure) {
             try write(words, to: path)
         } catch {

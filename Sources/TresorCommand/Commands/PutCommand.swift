@@ -62,7 +62,7 @@ struct PutCommand: InputsCommand {
         }
         guard name == nil || inputs.count <= 1 else { throw CommandFailure.usage("--as names one INPUT") }
         let expected = try expectation()
-        var reach = try await StoreReach.open(options) { _ in true }
+        var reach = try await StoreReach.open(options) { $0.isOfTheStore }
         let contents = delete ? [] : try PutContent.read(inputs, self, reach.workplace)
         try refuseTwice(delete ? inputs : contents.map(\.name))
         var session = try await reach.unlock(to: "change \(DisplayText.name(tresor.tresor))")
@@ -305,7 +305,11 @@ struct PutCommand: InputsCommand {
         }
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
-        guard let synced else { throw stays(CommandFailure(held), title) }
+        if held == .failed(.notNoted) { throw UnnotedChange.sent(to: title) }
+        guard let synced else {
+            if case .failed = held { throw UnnotedChange.unknown(held, sentTo: title) }
+            throw stays(CommandFailure(held), title)
+        }
         if held == .store(.full) {
             let failure = await workplace.noRoom(in: summary, session)
             let unsent = Set(try synced.unsent.map { text throws(TresorError) in try Name(text: text) })

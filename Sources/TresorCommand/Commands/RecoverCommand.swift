@@ -149,6 +149,9 @@ struct RecoverCommand: SurfaceCommand {
             }
         } catch {
             if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
+            if error == .store(.readOnly), let path = try? workplace.invocation.places.store() {
+                throw StoreFault.needsCopy(path, for: "recover")
+            }
             guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
             throw Self.opensNothing(isHomeEmpty: (try? workplace.client.identityFileBlocking()) == nil)
         }

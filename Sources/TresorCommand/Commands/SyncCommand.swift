@@ -15,11 +15,11 @@ struct SyncCommand: SurfaceCommand {
                 Prints for each tresor how many commits came and how many changes were sent. STATE is ok, incomplete \
                 (the store lacks something), void (somebody wrote what nobody can read), unsent, or left. A removed \
                 person's copies are deleted; --drop throws away what they had not sent; with -t and without --watch, \
-                also changes that you may not make any more, or that are beyond a quota. A content of more than 64 KiB \
-                for which there was no room is sent again by this command alone, without --watch. --watch goes on \
-                until it is interrupted, with a line for each tresor in which something changed. Without -t, your \
-                devices also tell each other whom you verified and what they saw of each tresor, by a tresor of your \
-                own that list --all shows.
+                also changes that you may not make any more, or for which a quota or a disk has no room. A content of \
+                more than 64 KiB for which there was no room is sent again by this command alone, without --watch. \
+                --watch goes on until it is interrupted, with a line for each tresor in which something changed. \
+                Without -t, your devices also tell each other whom you verified and what they saw of each tresor, by a \
+                tresor of your own that list --all shows.
                 """,
             classes: [.identity, .write], further: [.noAccess, .waiting], examples: ["tresor sync"])
     }
@@ -254,7 +254,7 @@ struct SyncCommand: SurfaceCommand {
             }
         }
         await HomeRecords(of: records).keepWraps()
-        if drop, let loss = loss(report, session) {
+        if drop, let loss = loss(report, session, isFile: workplace.service == nil) {
             do {
                 try workplace.confirm(
                     "\(loss): throw away \(Self.count(report.unsent)) of \(title)?", yes: consent.yes)
@@ -282,7 +282,12 @@ struct SyncCommand: SurfaceCommand {
                 report.sentCount == 0
                 ? "nothing was sent, and the changes stay"
                 : "\(Self.count(report.unsent)) \(report.unsent.count == 1 ? "stays" : "stay")"
-            tell("\(what) in your home: \(failure.message)", failure.hints, of: summary, workplace)
+            if held == .failed(.notNoted) {
+                let unnoted = UnnotedChange.sent(to: title)
+                tell(unnoted.message, unnoted.hints, of: summary, workplace)
+            } else {
+                tell("\(what) in your home: \(failure.message)", failure.hints, of: summary, workplace)
+            }
         }
         if report.isGone, !report.unsent.isEmpty {
             let failure = await workplace.failure(.noAccess, of: summary, session)
@@ -320,9 +325,10 @@ struct SyncCommand: SurfaceCommand {
     }
 
     /// Why what is unsent cannot be sent: the person has left, or has named the tresor and is a reader of it, or a limit is
-    /// reached; `nil` for what may be sent later. New keys are confirmed, a clock is set, and a full disk has room again. A
-    /// command that goes on drops only what the person has left: which lack was the last one is known of the whole process.
-    private func loss(_ report: SyncReport, _ session: Session) -> String? {
+    /// reached, or the disk of a file has no room; `nil` for what may be sent later. New keys are confirmed, a clock is set,
+    /// and the full disk of a service has room again. A command that goes on drops only what the person has left: which lack
+    /// was the last one is known of the whole process.
+    private func loss(_ report: SyncReport, _ session: Session, isFile: Bool) -> String? {
         guard !report.unsent.isEmpty else { return nil }
         if report.isGone { return "you are not a member any more" }
         guard !watch, !tresors.isEmpty else { return nil }
@@ -330,6 +336,7 @@ struct SyncCommand: SurfaceCommand {
         case .noAccess:
             let state = try? session.client.archive.verifiedState(of: report.tresor)
             return state?.members[session.user]?.role == .reader ? "you can only read it" : nil
+        case .store(.full) where isFile: return "the disk of the store has no room for more"
         case .store(.full):
             return Surroundings.current.obstacle.isQuota == true ? "the quota has no room for more" : nil
         default: return nil

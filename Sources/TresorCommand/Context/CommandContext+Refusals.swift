@@ -121,7 +121,7 @@ extension CommandContext {
     }
 }
 
-/// The refusals of a service that has no room for what is sent to a tresor.
+/// The refusals of a store that has no room for what is sent to a tresor.
 extension CommandContext {
     /// The failure to make a tresor for which the service has no room, with the numbers of the person.
     func noRoomForAnother(_ session: Session) async -> CommandFailure {
@@ -146,6 +146,9 @@ extension CommandContext {
         let error = TresorError.store(.full)
         let (word, title) = (tresors.word(of: summary), tresors.title(of: summary))
         let unsent = (try? await session.records(in: summary.tresor).unsent()) ?? []
+        guard service != nil else {
+            return CommandFailure(error, hints: unsent.isEmpty ? [] : ["tresor sync -t \(word) --drop"])
+        }
         guard let isQuota = Surroundings.current.obstacle.isQuota else {
             return CommandFailure(error, hints: unsent.isEmpty ? [] : ["tresor sync -t \(word)"])
         }

@@ -11,21 +11,21 @@ struct StoreReach {
     private(set) var workplace: CommandContext
     /// Why the store is not asked; `nil` while it answers.
     private(set) var absence: CommandFailure?
-    private let isAbsence: @Sendable (TresorError.Fault) -> Bool
+    private let isAbsence: @Sendable (CommandError) -> Bool
 
     /// Opens the home, and the store if it can be asked.
     ///
-    /// - Parameter isAbsence: the faults of a store with which a command goes on in a home that knows a tresor. A store
-    ///   that is not there is absent too.
+    /// - Parameter isAbsence: the errors with which a command goes on in a home that knows a tresor. A store that is not
+    ///   there is absent too.
     /// - Throws: the errors of ``CommandContext/open(_:creating:identifying:)``.
     static func open(
-        _ options: GlobalOptions, isAbsence: @escaping @Sendable (TresorError.Fault) -> Bool = { $0 == .unreachable }
+        _ options: GlobalOptions, isAbsence: @escaping @Sendable (CommandError) -> Bool
     ) async throws -> StoreReach {
         do {
             return StoreReach(workplace: try await CommandContext.open(options), isAbsence: isAbsence)
         } catch {
             let failure = CommandFailure(error)
-            guard failure.error == .notFound || Self.isAbsent(failure, isAbsence) else { throw failure }
+            guard failure.error == .notFound || isAbsence(failure.error) else { throw failure }
             let workplace = try CommandContext.local(options)
             guard let known = try? workplace.client.logs.knownBlocking(), !known.isEmpty else { throw failure }
             return StoreReach(workplace: workplace, absence: failure, isAbsence: isAbsence)
@@ -34,14 +34,9 @@ struct StoreReach {
 
     private init(
         workplace: CommandContext, absence: CommandFailure? = nil,
-        isAbsence: @escaping @Sendable (TresorError.Fault) -> Bool
+        isAbsence: @escaping @Sendable (CommandError) -> Bool
     ) {
         (self.workplace, self.absence, self.isAbsence) = (workplace, absence, isAbsence)
-    }
-
-    private static func isAbsent(_ failure: CommandFailure, _ isAbsence: (TresorError.Fault) -> Bool) -> Bool {
-        guard case .library(.store(let fault)) = failure.error else { return false }
-        return isAbsence(fault)
     }
 
     /// Opens the identity. Without the store no device does, for the store has its server share.
@@ -103,7 +98,7 @@ struct StoreReach {
     ///
     /// - Throws: the failure, unless it means that the store cannot be asked.
     private mutating func leave(_ failure: CommandFailure, _ session: inout Session) throws {
-        guard Self.isAbsent(failure, isAbsence) else { throw failure }
+        guard isAbsence(failure.error) else { throw failure }
         absence = failure
         workplace = workplace.withoutStore
         session = Session(client: workplace.client, identity: session.identity)
@@ -129,7 +124,10 @@ struct FetchedRecords {
     /// - Parameter reason: completes "password for anna (to …)".
     /// - Throws: 13 for somebody who is no member, 16 while the founder was not compared.
     static func read(_ text: String, to reason: String, _ options: GlobalOptions) async throws -> FetchedRecords {
-        var reach = try await StoreReach.open(options)
+        // A home without room cannot take what is new, and reads what it has.
+        var reach = try await StoreReach.open(options) { error in
+            [.library(.store(.unreachable)), .library(.failed(.full))].contains(error)
+        }
         var session = try await reach.unlock(to: reason)
         let (summary, _) = try await reach.find(text, for: &session)
         if let state = summary.state {

@@ -144,7 +144,8 @@ final class OutputFile {
         switch access {
         case .owner: return
         case .everybody:
-            guard fchmod(draft.descriptor, 0o666 & ~Hardening.creationMask) == 0 else {
+            // A file system without modes has said by its mount who may read it.
+            guard fchmod(draft.descriptor, 0o666 & ~Hardening.creationMask) == 0 || errno == EPERM else {
                 throw cannotWrite(.current)
             }
         case .asBefore(let input):

@@ -35,8 +35,31 @@ enum StoreFault {
             return CommandFailure(
                 of: error, "\(folder) belongs to \(owner), and you may not open files in it", file: path)
         }
+        if stat(path, &status) == 0, access(path, R_OK) != 0 {
+            let (owner, word) = (SystemName.of(user: status.st_uid), Shell.path(path))
+            return CommandFailure(
+                of: error, "the store at \(shown) belongs to \(owner), and you may not read it",
+                hints: [
+                    "sudo chown \(SystemName.of(user: geteuid())) \(word) # for one that you alone use",
+                    "chmod g+rw \(word) # as its owner, for a group that shares it",
+                ], file: path)
+        }
         if case .store(.readOnly) = error { return notWritable(path) }
         return CommandFailure(of: error, CommandFailure(error).message, file: path)
+    }
+
+    /// Refuses a store that this process may not write to, before anything is made that needs it.
+    static func refuseUnwritable(_ path: String) throws(CommandFailure) {
+        let places = [path, AtomicFile.split(path).directory]
+        guard places.allSatisfy({ access($0, W_OK) == 0 }) else { throw notWritable(path) }
+    }
+
+    /// The failure of an act that changes a store which may only be read. A copy of the file does as well.
+    static func needsCopy(_ path: String, for act: String) -> CommandFailure {
+        let copy = Shell.path("copy-of-\(InputFile.lastComponent(of: path))")
+        return CommandFailure(
+            .store(.readOnly), "\(act) changes the store: \(notWritable(path).message)",
+            hints: ["cp \(Shell.path(path)) \(copy)", "tresor … {--store} --store \(copy)"], file: path)
     }
 
     /// SQLite writes beside the store too, so everyone who uses it needs write access to the directory. To open both to

@@ -5,6 +5,7 @@ import Tresor
 import TresorCrypto
 import TresorRecords
 import TresorRemote
+import TresorSQLite
 
 /// The failure of a command, as told to a person or a script.
 ///
@@ -113,10 +114,18 @@ struct CommandFailure: Error, Sendable {
     private static let unknown = "; nobody knows whether the change was made: look before you repeat it"
 
     /// Where the store in use is, for the message of a store failure.
-    private static let storePlace = Mutex((text: "", isService: false))
+    private static let storePlace = Mutex((text: "", path: "", isService: false))
 
     static func storeIs(at path: String) {
-        storePlace.withLock { $0 = (" at \(DisplayText.quoted(path))", ServiceAddress.isMeant(by: path)) }
+        storePlace.withLock { $0 = (" at \(DisplayText.quoted(path))", path, ServiceAddress.isMeant(by: path)) }
+    }
+
+    /// The words for the store in a file whose disk has no room for more.
+    private static var fullDisk: String {
+        let room = StoreFile.room(at: storePlace.withLock { $0.path })
+        let left = room.map { "its disk has \($0) bytes left, some of them kept to delete what is there" }
+        return "\(TresorError.Fault.full.rawValue): \(left ?? "its disk or a quota is full"); "
+            + "make room on it, or copy the file to a larger one"
     }
 
     /// The words for a service without room, with the reason.
@@ -146,6 +155,7 @@ struct CommandFailure: Error, Sendable {
                 } ?? "there was none when it was last tried")
         case .store(.behind) where Surroundings.current.obstacle.isBehind:
             "the store\(storePlace.withLock { $0.text }) failed: \(Obstacle.behind.words)"
+        case .store(.full): "the store\(storePlace.withLock { $0.text }) failed: \(fullDisk)"
         case .store(let fault):
             "the store\(storePlace.withLock { $0.text }) failed: "
                 + (Surroundings.current.obstacle.value.flatMap { $0.fault == fault ? $0.words : nil } ?? fault.rawValue)

@@ -23,3 +23,24 @@ final class LastHomeFault: Sendable {
             file: last.failure.file)
     }
 }
+
+/// Changes of records of which the home could not note what became of them.
+enum UnnotedChange {
+    /// The failure where they are in the log.
+    static func sent(to title: String) -> CommandFailure {
+        let failure = CommandFailure(TresorError.failed(.notNoted))
+        let reason = failure.message.dropFirst(TresorError.Fault.notNoted.rawValue.count)
+        return CommandFailure(
+            failure.error, "the change was sent to \(title), and this home could not note it\(reason)",
+            hints: failure.hints + ["tresor sync"], file: failure.file)
+    }
+
+    /// The failure where nobody knows.
+    static func unknown(_ error: TresorError, sentTo title: String) -> CommandFailure {
+        let failure = CommandFailure(error)
+        return CommandFailure(
+            failure.error,
+            "the change is in your home, which could not note whether it was sent to \(title): \(failure.message)",
+            hints: failure.hints + ["tresor sync"], file: failure.file)
+    }
+}

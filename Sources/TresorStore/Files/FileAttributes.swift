@@ -65,7 +65,9 @@ package struct FileAttributes: Sendable {
             if !name.set(value, of: descriptor) { losses.append(.accessList) }
         }
         if try !Self.hasNoOther(accessLists, descriptor) { losses.append(.accessList) }
-        if fchmod(descriptor, mode) != 0 { losses.append(.mode) }
+        if fchmod(descriptor, mode) != 0, try SystemCall.status(of: descriptor).st_mode & 0o777 != mode {
+            losses.append(.mode)
+        }
         return losses
     }
 

@@ -99,6 +99,65 @@
             try stage.refuse(64, as: "anna", ["card", "-o", "anna.card"])
         }
 
+        /// A stick with FAT, mounted for everybody: no mode can be changed there, and nothing be linked.
+        private static let fat = """
+            #include <errno.h>
+            #include <stdio.h>
+            #include <string.h>
+            #include <sys/stat.h>
+            #include <unistd.h>
+            static int isThere(int file) {
+              char link[64], path[4096];
+              snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+              ssize_t count = readlink(link, path, sizeof path - 1);
+              path[count < 0 ? 0 : count] = 0;
+              return strstr(path, "/fat/") != NULL;
+            }
+            int fstat(int file, struct stat *status) {
+              int (*next)(int, struct stat *) = dlsym(RTLD_NEXT, "fstat");
+              int result = next(file, status);
+              if (result == 0 && isThere(file)) status->st_mode = (status->st_mode & S_IFMT) | 0755;
+              return result;
+            }
+            int fchmod(int file, mode_t mode) {
+              int (*next)(int, mode_t) = dlsym(RTLD_NEXT, "fchmod");
+              if (!isThere(file)) return next(file, mode);
+              errno = EPERM;
+              return -1;
+            }
+            int linkat(int a, const char *b, int c, const char *d, int e) {
+              errno = EPERM;
+              return -1;
+            }
+            """
+
+        /// A secret would lie there for everybody: it is refused before the kit that is in force ends.
+        @Test func whereNoModeHoldsNoSecretIsMade() throws {
+            try stage.expect(as: "anna", ["recover", "--new-kit", "--kit", "kit.txt"])
+            try stage.write([], to: "fat/empty")
+            stage.environment["LD_PRELOAD"] = try Compiler.library(Self.fat, in: stage.scratch)
+            let before = stage["homes/anna/identity"]
+            let kit = try stage.refuse(1, as: "anna", ["recover", "--new-kit", "--kit", "fat/kit.txt"])
+            #expect(kit.errorText.contains("has the mode 755, as on a stick with FAT"), "\(kit.errorText)")
+            #expect(stage["homes/anna/identity"] == before)
+            #expect(stage["fat/kit.txt"] == [])
+            let home = try stage.run(
+                as: "anna", ["keygen", "zoe", "--no-kit", "--argon2id", "64,3", "--home", "fat/home"])
+            #expect(home.code == 1)
+            #expect(home.errorText.contains("has the mode 755, as on a stick with FAT"), "\(home.errorText)")
+            #expect(home.errorText.contains("--home DIR"), "\(home.errorText)")
+            #expect(stage["fat/home/identity"] == [])
+        }
+
+        /// What is for everybody is written, as `cp` writes it.
+        @Test func whereNoModeHoldsOtherFilesAreWritten() throws {
+            try stage.write([], to: "fat/empty")
+            stage.environment["LD_PRELOAD"] = try Compiler.library(Self.fat, in: stage.scratch)
+            try stage.expect(as: "anna", ["card", "-o", "fat/anna.card"])
+            try stage.expect(as: "anna", ["decrypt", "plan.tresor", "-o", "fat/read.json"])
+            #expect(stage["fat/read.json"] == Stage.plan())
+        }
+
         /// Every write takes half of its bytes, and counts how often it did so.
         private static let halves = """
             #include <stdio.h>

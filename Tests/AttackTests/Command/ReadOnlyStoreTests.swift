@@ -58,6 +58,48 @@
             #expect(try names == ["empty", "plan.tresor", "store.db"])
         }
 
+        /// Nothing is made that needs the store: an identity whose kit has no copy there would be lost with the machine.
+        @Test func keygenMakesNothingBesideAStoreThatMayNotBeWritten() throws {
+            try protect(file: 0o444, directory: 0o755)
+            try stage.write(Array("PASSWORD-0815-zoe\n".utf8), to: "zoe.password", mode: 0o600)
+            let arguments = ["keygen", "zoe", "--kit", "zoe.kit", "--argon2id", "64,3"]
+            let ending = try stage.run(as: "zoe", arguments)
+            #expect(ending.code == 18, "\(ending.code) \(ending.errorText)")
+            #expect(ending.errorText.contains("cannot be written by you"), "\(ending.errorText)")
+            #expect(!FileManager.default.fileExists(atPath: stage.scratch["homes/zoe/identity"]))
+            #expect(!FileManager.default.fileExists(atPath: stage.scratch["zoe.kit"]))
+            try protect(file: 0o644, directory: 0o755)
+            try stage.expect(as: "zoe", arguments)
+        }
+
+        /// A recovery ends the trust in other machines there, so it names the copy that it can change.
+        @Test func recoverNamesTheCopyThatItNeeds() throws {
+            try stage.write(Array("PASSWORD-0815-zoe\n".utf8), to: "zoe.password", mode: 0o600)
+            try stage.expect(as: "zoe", ["keygen", "zoe", "--kit", "zoe.kit", "--argon2id", "64,3"])
+            try protect(file: 0o444, directory: 0o555)
+            defer { chmod(stage.scratch["medium"], 0o755) }
+            let arguments = [
+                "--home", stage.scratch["homes/again"], "recover", "--kit", "zoe.kit", "--new-password-file",
+                "zoe.password", "--argon2id", "64,3",
+            ]
+            let ending = try stage.run(as: "zoe", arguments)
+            #expect(ending.code == 18, "\(ending.code) \(ending.errorText)")
+            #expect(ending.errorText.contains("recover changes the store"), "\(ending.errorText)")
+            #expect(ending.errorText.contains("hint: cp "), "\(ending.errorText)")
+            try FileManager.default.copyItem(
+                atPath: stage.scratch["medium/store.db"], toPath: stage.scratch["copy-of-store.db"])
+            try #require(chmod(stage.scratch["copy-of-store.db"], 0o644) == 0)
+            try stage.expect(as: "zoe", arguments + ["--store", "copy-of-store.db"])
+        }
+
+        @Test func aStoreThatMayNotBeReadIsNamedWithItsOwner() throws {
+            try protect(file: 0o000, directory: 0o755)
+            let ending = try stage.run(as: "anna", ["list"])
+            #expect(ending.code == 18, "\(ending.code) \(ending.errorText)")
+            #expect(ending.errorText.contains(", and you may not read it"), "\(ending.errorText)")
+            #expect(ending.errorText.contains("hint: sudo chown "), "\(ending.errorText)")
+        }
+
         @Test func whereItMayBeWrittenAgainItIs() throws {
             try protect(file: 0o444, directory: 0o555)
             try stage.expect(as: "anna", ["list"])

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tresor
+import TresorCore
+import TresorCrypto
+
+/// The blobs that a store has of a tresor, and that no entry of its log names: a program was killed before it sent their
+/// entry, or before it took them back (SPEC §19.7).
+struct UnnamedBlobs: Sendable {
+    let session: Session
+    let tresor: TresorID
+
+    /// Deletes them from a store that does not forget them by itself. Those that this home is about to name stay. Another
+    /// program that uploads one at this moment finds it gone, and puts it again. Where the log grows by then, they stay.
+    func delete() async throws(TresorError) {
+        let client = session.client
+        guard let store = client.hoardingStore else { return }
+        let state = try await client.logs.state(of: tresor)
+        guard let last = try await LogWriter(session: session).head(of: state) else { return }
+        let entries = try await CommitReader(client: client).records(of: state).all
+        let box = try await OutboxFile(session: session, tresor: tresor).present()
+        let coming = box.attachments.map(\.attachment.blob) + box.sentAttachments.map(\.blob)
+        let named = entries.compactMap { try? $0.body }.flatMap(\.blobs) + coming
+        do throws(TresorError) {
+            try await store.deleteBlobs(besides: Set(named.map(\.hash)), in: tresor, while: last)
+        } catch {
+            guard error == .busy else { throw error }
+        }
+    }
+}

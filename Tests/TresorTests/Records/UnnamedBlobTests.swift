@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TresorCrypto
+import TresorStore
+import TresorTesting
+
+@testable import Tresor
+@testable import TresorCore
+@testable import TresorRecords
+
+/// What a program put into a store of its own accord, and was killed before it sent the entry (SPEC §19.7).
+@Suite struct UnnamedBlobTests {
+    let store = MemoryStore()
+    let anna: Session
+    let tresor: TresorID
+    let killed: Hash256
+
+    init() async throws {
+        let world = World(store: store)
+        anna = try await world.quick("anna")
+        tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+        let left = [UInt8](repeating: 7, count: 1000)
+        killed = try Blob(of: left).hash
+        try await anna.records(in: tresor).put("scan", AttachmentScene.content(70_000))
+        _ = try await anna.records(in: tresor).sync()
+        await store.putBlob(0, left, of: killed, in: tresor)
+    }
+
+    @Test func aCompactionDeletesWhatNoEntryNames() async throws {
+        let records = anna.records(in: tresor)
+        _ = try await records.compact()
+        #expect(await store.blob(killed, part: 0, in: tresor) == nil)
+        #expect(try await records.get("scan").content == AttachmentScene.content(70_000))
+        await store.putBlob(0, [7], of: killed, in: tresor)
+        // Nothing is to gain here.
+        _ = try await records.compact()
+        #expect(await store.blob(killed, part: 0, in: tresor) == nil)
+        #expect(try await records.get("scan").content == AttachmentScene.content(70_000))
+    }
+
+    @Test func aRepairDeletesWhatNoEntryNames() async throws {
+        let records = anna.records(in: tresor)
+        _ = try await records.restore()
+        #expect(await store.blob(killed, part: 0, in: tresor) == nil)
+        #expect(try await records.get("scan").content == AttachmentScene.content(70_000))
+    }
+
+    /// An upload whose commit is not in the log yet is about to be named.
+    @Test func whatIsOnItsWayStays() async throws {
+        let records = anna.records(in: tresor)
+        try await records.put("film", AttachmentScene.content(80_000, 9))
+        let world = World(store: FaultyStore(store) { $0.name == "append" ? .refusing(.store(.unreachable)) : nil })
+        let breaking = Session(client: world.client(anna.client.home), identity: anna.identity).records(in: tresor)
+        #expect(try await breaking.sync().held == .store(.unreachable))
+        let film = try #require(try await records.outbox.present().sent?.entry.body.blobs.last)
+        _ = try await records.restore()
+        #expect(await store.blob(film.hash, part: 0, in: tresor) != nil)
+        #expect(await store.blob(killed, part: 0, in: tresor) == nil)
+    }
+}
