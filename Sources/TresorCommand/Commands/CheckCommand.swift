@@ -84,6 +84,7 @@ struct CheckCommand: InputsCommand {
                 if ids.isEmpty, (try? await client.archive.isElsewhere(id)) == true { continue }
                 try await report.addRecords(of: id, session)
             }
+            if ids.isEmpty { try await report.addMadeWithOldKeys(session) }
         }
         if let head { try await check(head, ids, workplace, &report) }
         let own = workplace.invocation.ownFiles

@@ -78,6 +78,7 @@ struct EncryptCommand: InputsCommand {
         if let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) { throw failure }
         let settled = try await workplace.tresors.settle(summary, session)
         guard settled.isRekeyPending else { return }
+        if let failure = workplace.tresors.copyRefusal(of: settled.tresor, session) { throw failure }
         let title = workplace.tresors.title(of: summary)
         guard state.members[session.user]?.history == .all else {
             let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)

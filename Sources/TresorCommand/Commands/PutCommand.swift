@@ -316,6 +316,9 @@ struct PutCommand: InputsCommand {
             for hint in failure.hints { output.hint(hint) }
             return synced
         }
+        if held == .noAccess, let failure = tresors.copyRefusal(of: summary.tresor, session) {
+            throw stays(failure, title, behind: failure.hints)
+        }
         let failure = CommandFailure(sending: synced, held, rotation: tresors.rotation(of: summary, for: session))
         throw stays(failure, title, behind: synced.isFrozen ? failure.hints : [])
     }

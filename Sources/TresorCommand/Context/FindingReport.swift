@@ -111,6 +111,17 @@ struct FindingReport {
         if let worst = Severity.worst(errors) { throw Exit(code: worst.exitCode) }
     }
 
+    /// Names the tresors of which this home knows nothing because they bear this person's old keys.
+    mutating func addMadeWithOldKeys(_ session: Session) async throws {
+        let all = try await session.tresors.all(readingStrangers: false)
+        for summary in TresorResolver.madeWithOldKeys(all, session) {
+            let way = HintCompletion.command("verify --mine \(ShortID.text(of: summary.tresor))")
+            try add(
+                "warn", subject(.tresor(summary.tresor)),
+                "\(TresorResolver.oldKeysWords): \(way)", nil)
+        }
+    }
+
     private func subject(_ subject: Finding.Subject) -> String {
         switch subject {
         case .home: "home"

@@ -14,12 +14,70 @@ extension TresorResolver {
             return CommandFailure(.waiting, "nobody has approved you in \(title) yet")
         }
         guard let me = state.members[session.user] else {
+            let isFormer = state.wasEverIn(session.user)
             return CommandFailure(
-                .noAccess, "you are no longer a member of \(title)", hints: [askToShare(summary, with: session)])
+                .noAccess, "you are \(isFormer ? "no longer" : "not") a member of \(title)",
+                hints: waysBack(to: state, session, word: word(of: summary)))
         }
         guard writing, me.role == .reader else { return nil }
         return CommandFailure(
             .noAccess, "you can read \(title) but not write to it",
             hints: [askToShare(summary, with: session, as: .writer)])
+    }
+
+    /// How somebody who is no member becomes one. Where they left in a store that exports reach, the owner's store has to
+    /// learn that first: to it they still are one.
+    func waysBack(to state: LogState, _ session: Session, word: String) -> [String] {
+        let owner = handle(of: owner(of: state), in: state)
+        let person = Shell.word(session.identity.handle, or: session.user)
+        guard state.departure(of: session.user)?.change == .left, client.archive.isCopied(state.tresor) else {
+            return ["ask \(owner) to run: tresor share -t \(word) \(person)"]
+        }
+        return [
+            "tresor export -t \(word) -o FILE",
+            "ask \(owner) to run: tresor import FILE && tresor share -t \(word) \(person)",
+        ]
+    }
+
+    /// Why this person may not make the key change that comes before anything is sealed: exports carry the tresor, and two
+    /// people who change the key in two stores make two histories of it. `nil` where that is not the reason.
+    func copyRefusal(of tresor: TresorID, _ session: Session) -> CommandFailure? {
+        guard let state = try? client.archive.verifiedState(of: tresor), state.isRekeyPending,
+            client.archive.isCopied(tresor), let me = state.members[session.user], me.role == .writer
+        else { return nil }
+        let (title, word) = names(of: tresor, session)
+        let owner = handle(of: owner(of: state), in: state)
+        return CommandFailure(
+            .noAccess,
+            "a member left \(title) or has new keys, and \(owner) must change its key first: it came to this store by an "
+                + "export, and a change of the key here would begin another history; send \(owner) an export, and import "
+                + "the one that comes back",
+            hints: [
+                "tresor export -t \(word) -o FILE",
+                "ask \(owner) to run: tresor import FILE && tresor rotate -t \(word) && tresor export -t \(word) -o FILE",
+                "tresor import FILE",
+            ])
+    }
+
+    /// Says how this person's new keys come into a tresor that exports carry and somebody else owns: in its owner's store
+    /// first.
+    func tellWayOfNewKeys(into state: LogState, _ session: Session) {
+        let (title, word) = names(of: state.tresor, session)
+        let owner = handle(of: owner(of: state), in: state)
+        let person = Shell.word(session.identity.handle, or: session.user)
+        invocation.output.say(
+            "\(title): it came to this store by an export, so its owner adds your new keys: send \(owner) your new card, and "
+                + "import the export that comes back; until then you can read, and not write")
+        invocation.output.hint("tresor card -o CARD")
+        invocation.output.hint(
+            "ask \(owner) to run: tresor verify \(person) --card CARD && tresor rotate -t \(word) && "
+                + "tresor export -t \(word) -o FILE")
+        invocation.output.hint("tresor import FILE")
+    }
+
+    /// A tresor's name to be shown, and for a command; the beginning of its id where the name is not known.
+    private func names(of tresor: TresorID, _ session: Session) -> (title: String, word: String) {
+        let (name, id) = (session.tresors.knownNameBlocking(of: tresor), ShortID.text(of: tresor))
+        return (name.map { DisplayText.name($0.bytes) } ?? id, name.map { Shell.word($0, or: tresor) } ?? id)
     }
 }
