@@ -77,8 +77,8 @@ struct EncryptCommand: InputsCommand {
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         if let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) { throw failure }
         let settled = try await workplace.tresors.settle(summary, session)
-        guard settled.isRekeyPending else { return }
         if let failure = workplace.tresors.copyRefusal(of: settled.tresor, session) { throw failure }
+        guard settled.isRekeyPending else { return }
         let title = workplace.tresors.title(of: summary)
         guard state.members[session.user]?.history == .all else {
             let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)

@@ -130,7 +130,7 @@ struct ImportCommand: InputsCommand {
                     : "\(counts[0]), \(counts[1]), \(counts[2]) and \(packs) for \(title)")
         }
         try await reportTrust(in: state, workplace)
-        if state.isRekeyPending, let me = try workplace.client.people.ownChain()?.user,
+        if state.isRekeyPending, workplace.service == nil, let me = try workplace.client.people.ownChain()?.user,
             state.members[me]?.role == .owner
         {
             let id = ShortID.text(of: state.tresor)

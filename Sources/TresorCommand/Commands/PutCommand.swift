@@ -304,6 +304,9 @@ struct PutCommand: InputsCommand {
         }
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
+        if held == .noAccess, let failure = tresors.copyRefusal(of: summary.tresor, session) {
+            throw stays(failure, title, behind: failure.hints)
+        }
         guard let synced else { throw stays(CommandFailure(held), title) }
         if held == .store(.full) {
             let failure = await workplace.noRoom(in: summary, session)
@@ -315,9 +318,6 @@ struct PutCommand: InputsCommand {
             output.say("\(Self.count(unsent.count)) not sent to \(title): \(failure.message)")
             for hint in failure.hints { output.hint(hint) }
             return synced
-        }
-        if held == .noAccess, let failure = tresors.copyRefusal(of: summary.tresor, session) {
-            throw stays(failure, title, behind: failure.hints)
         }
         let failure = CommandFailure(sending: synced, held, rotation: tresors.rotation(of: summary, for: session))
         throw stays(failure, title, behind: synced.isFrozen ? failure.hints : [])

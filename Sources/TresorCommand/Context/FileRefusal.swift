@@ -15,6 +15,7 @@ struct FileRefusal {
     let requiresCurrent: Bool
 
     func failure(_ error: TresorError, _ header: FileHeader) async -> CommandFailure {
+        if let failure = await otherHistory(error, header) { return failure }
         guard error == .noAccess else {
             if error == .unverified,
                 let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
@@ -26,7 +27,6 @@ struct FileRefusal {
                     file: input.path)
             }
             if error == .store(.behind) { return await behind(header) }
-            if error == .altered, input.change == nil, let failure = await otherHistory(header) { return failure }
             if error == .usage(.newcomers), let failure = await newcomers(error, header) { return failure }
             if error == .forked {
                 return CommandFailure(
@@ -65,9 +65,11 @@ struct FileRefusal {
 
     /// Explains a file that does not open and names a head that the log does not have: it was sealed in a store where the
     /// tresor went on by itself, or it is damaged or forged. `nil` for any other.
-    private func otherHistory(_ header: FileHeader) async -> CommandFailure? {
-        guard let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no),
-            header.head.sequence <= state.head.sequence, !state.contains(header.head)
+    private func otherHistory(_ error: TresorError, _ header: FileHeader) async -> CommandFailure? {
+        guard error == .altered && input.change == nil || error == .noAccess,
+            let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no),
+            state.members[session.user] != nil, header.head.sequence <= state.head.sequence,
+            !state.contains(header.head), error == .altered || header.epoch > state.epoch
         else { return nil }
         let name = session.tresors.knownNameBlocking(of: header.tresor).map { DisplayText.name($0.bytes) }
         let title = name ?? String(header.tresor.description.prefix(10))

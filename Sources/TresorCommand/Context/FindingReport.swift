@@ -221,7 +221,10 @@ struct FindingReport {
         case .expired: "expired: its last day has passed"
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting(let owner): "waits: added by \(name(owner)), and nobody has approved them yet"
-        case .rekeyPending: "rekey pending: the next writer changes the key first"
+        case .rekeyPending:
+            tresor.map(workplace.client.archive.isCopied) == true
+                ? "rekey pending: an owner changes the key first, and sends an export"
+                : "rekey pending: the next writer changes the key first"
         case .ownerNotVerified: "its owner is not verified, or has newer keys than this log, and you compared them"
         case .renewed: "has new keys; compare safety numbers again"
         case .olderCard:

@@ -39,14 +39,17 @@ extension TresorResolver {
         ]
     }
 
-    /// Why this person may not make the key change that comes before anything is sealed: exports carry the tresor, and two
-    /// people who change the key in two stores make two histories of it. `nil` where that is not the reason.
+    /// Why this person may not seal in a store to which an export brought a tresor: a key that is pending, or their new card,
+    /// needs an entry, and two people who write one in two stores make two histories. `nil` where that is not the reason.
     func copyRefusal(of tresor: TresorID, _ session: Session) -> CommandFailure? {
-        guard let state = try? client.archive.verifiedState(of: tresor), state.isRekeyPending,
-            client.archive.isCopied(tresor), let me = state.members[session.user], me.role == .writer
+        guard let state = try? client.archive.verifiedState(of: tresor), client.archive.isCopied(tresor),
+            let me = state.members[session.user], me.role != .owner
         else { return nil }
-        let (title, word) = names(of: tresor, session)
-        let owner = handle(of: owner(of: state), in: state)
+        if let known = state.chain(of: session.user), session.identity.chain.isNewer(than: known) {
+            return newKeysRefusal(in: state, session)
+        }
+        guard state.isRekeyPending, me.role == .writer else { return nil }
+        let (title, word, owner) = names(in: state, session)
         return CommandFailure(
             .noAccess,
             "a member left \(title) or has new keys, and \(owner) must change its key first: it came to this store by an "
@@ -59,25 +62,36 @@ extension TresorResolver {
             ])
     }
 
-    /// Says how this person's new keys come into a tresor that exports carry and somebody else owns: in its owner's store
+    /// How this person's new keys come into a tresor that exports carry and somebody else owns: into its owner's store
     /// first.
-    func tellWayOfNewKeys(into state: LogState, _ session: Session) {
-        let (title, word) = names(of: state.tresor, session)
-        let owner = handle(of: owner(of: state), in: state)
+    func newKeysRefusal(in state: LogState, _ session: Session) -> CommandFailure {
+        let (title, word, owner) = names(in: state, session)
         let person = Shell.word(session.identity.handle, or: session.user)
-        invocation.output.say(
-            "\(title): it came to this store by an export, so its owner adds your new keys: send \(owner) your new card, and "
-                + "import the export that comes back; until then you can read, and not write")
-        invocation.output.hint("tresor card -o CARD")
-        invocation.output.hint(
-            "ask \(owner) to run: tresor verify \(person) --card CARD && tresor rotate -t \(word) && "
-                + "tresor export -t \(word) -o FILE")
-        invocation.output.hint("tresor import FILE")
+        return CommandFailure(
+            .noAccess,
+            "\(title) came to this store by an export, so \(owner) adds your new keys: send \(owner) your new card, and import "
+                + "the export that comes back; until then you can read, and not write",
+            hints: [
+                "tresor card -o CARD",
+                "ask \(owner) to run: tresor verify \(person) --card CARD && tresor rotate -t \(word) && "
+                    + "tresor export -t \(word) -o FILE",
+                "tresor import FILE",
+            ])
     }
 
-    /// A tresor's name to be shown, and for a command; the beginning of its id where the name is not known.
-    private func names(of tresor: TresorID, _ session: Session) -> (title: String, word: String) {
-        let (name, id) = (session.tresors.knownNameBlocking(of: tresor), ShortID.text(of: tresor))
-        return (name.map { DisplayText.name($0.bytes) } ?? id, name.map { Shell.word($0, or: tresor) } ?? id)
+    /// Tells it after the keys were made.
+    func tellWayOfNewKeys(into state: LogState, _ session: Session) {
+        let failure = newKeysRefusal(in: state, session)
+        invocation.output.say(failure.message)
+        failure.hints.forEach(invocation.output.hint)
+    }
+
+    /// A tresor's name to be shown, and for a command, and its owner; the beginning of its id where the name is not known.
+    private func names(in state: LogState, _ session: Session) -> (title: String, word: String, owner: String) {
+        let (name, id) = (session.tresors.knownNameBlocking(of: state.tresor), ShortID.text(of: state.tresor))
+        return (
+            name.map { DisplayText.name($0.bytes) } ?? id, name.map { Shell.word($0, or: state.tresor) } ?? id,
+            handle(of: owner(of: state), in: state)
+        )
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
-import TresorCrypto
+import TresorCore
 
 /// The tresors in which this run wrote entries that reach the stores of others by an export alone.
 final class LeftBehind: Sendable {

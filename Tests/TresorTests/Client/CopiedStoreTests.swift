@@ -38,6 +38,14 @@ import TresorStore
         return Session(client: client, identity: person.identity)
     }
 
+    private static func session(
+        of person: Session, telling note: @escaping @Sendable (TresorID, Name?) -> Void
+    ) -> Session {
+        var client = person.client
+        client.leavesBehind = note
+        return Session(client: client, identity: person.identity)
+    }
+
     private func mail(from one: Session, to other: Session) async throws {
         let export = try TresorExport(try await one.client.exchange.export(tresor).bytes)
         _ = try await other.client.exchange.take(export)
@@ -50,7 +58,7 @@ import TresorStore
         try await mail(from: anna, to: house)
         let writes = other.writeCount
         #expect(await failure { _ = try await house.seal("answer", in: tresor) } == .noAccess)
-        #expect(await failure { try await house.tresors.perform(.rotate, on: tresor) } == .noAccess)
+        #expect(await failure { _ = try await house.tresors.perform(.rotate, on: tresor) } == .noAccess)
         #expect(other.writeCount == writes)
         // The owner's next file changes the key for both.
         let plan = try await anna.seal("plan", in: tresor)
@@ -62,8 +70,7 @@ import TresorStore
 
     /// Somebody who works in the store in which a tresor was made changes the key as before.
     @Test func aStoreThatNoExportReachedKeepsItsRule() async throws {
-        let ward = try Self.session(
-            of: world.session(of: house, home: house.client.home), in: world, seeing: world.store, "/anna")
+        let ward = try Self.session(of: house, in: world, seeing: world.store, "/anna")
         try await world.session(of: carol).tresors.perform(.leave, on: tresor)
         _ = try await ward.seal("answer", in: tresor)
         #expect(try await ward.client.logs.state(of: tresor).epoch == 2)
@@ -90,18 +97,15 @@ import TresorStore
 
     @Test func whoeverWritesInSuchAStoreHearsThatTheOthersAreBehind() async throws {
         let left = Mutex<[TresorID]>([])
-        func listening(_ person: Session) -> Session {
-            var client = person.client
-            client.leavesBehind = { tresor, _ in left.withLock { $0.append(tresor) } }
-            return Session(client: client, identity: person.identity)
-        }
-        try await listening(anna).tresors.perform(.rotate, on: tresor)
+        let note: @Sendable (TresorID, Name?) -> Void = { tresor, _ in left.withLock { $0.append(tresor) } }
+        let (anna, house) = (Self.session(of: self.anna, telling: note), Self.session(of: self.house, telling: note))
+        try await anna.tresors.perform(.rotate, on: tresor)
         #expect(left.withLock { $0 }.isEmpty)
         try await mail(from: anna, to: house)
-        try await listening(anna).tresors.perform(.rotate, on: tresor)
+        try await anna.tresors.perform(.rotate, on: tresor)
         #expect(left.withLock { $0 } == [tresor])
         try await mail(from: anna, to: house)
-        try await listening(house).tresors.perform(.leave, on: tresor)
+        try await house.tresors.perform(.leave, on: tresor)
         #expect(left.withLock { $0 } == [tresor, tresor])
     }
 }
