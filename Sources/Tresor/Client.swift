@@ -55,6 +55,9 @@ public struct Client: Sendable {
     package var meetsDamaged: @Sendable (HomeObject, TresorError) -> Void = { _, _ in }
     /// Called with the person for whom an act throws ``TresorError/unverified``.
     package var meetsUnverified: @Sendable (CardChain) -> Void = { _ in }
+    /// Called with a tresor, and its name as far as it is known, where an entry of this process leaves behind the stores to
+    /// which exports carry it.
+    package var leavesBehind: @Sendable (TresorID, Name?) -> Void = { _, _ in }
     /// The unlocked identity of a session's client; it opens what the home keeps sealed.
     private(set) var identity: Identity?
 

@@ -36,10 +36,15 @@ package struct Exchange: Sendable {
             guard byteCount <= TresorExport.maximumByteCount else { throw .usage(.contentTooLong) }
             entries += page
         }
-        return try TresorExport(
+        let export = try TresorExport(
             tresor: tresor, entries: entries, cards: try await cards(in: state), wraps: try await wraps(in: state),
             blobs: try await BlobReader(store, tresor).read(
                 blobs.sorted { $0.hash < $1.hash }, limit: TresorExport.maximumByteCount - byteCount))
+        // A home that cannot note it gives the export all the same: an owner is refused nothing because of the note.
+        if !client.isDistant, let me = try? client.people.ownUser(), state.members[me]?.role == .owner {
+            try? client.archive.noteCopied(tresor)
+        }
+        return export
     }
 
     private func cards(in state: LogState) async throws(TresorError) -> [CardChain] {
@@ -103,7 +108,10 @@ package struct Exchange: Sendable {
         }
         let delivery = try delivery(of: export, in: shown)
         if let held, !held.goesOn { try delivery?.checkEntries(from: held.end) }
-        if missing > 0 { try client.archive.proveWritable() }
+        if missing > 0 {
+            try client.archive.proveWritable()
+            if delivery == nil { try client.archive.noteCopied(export.tresor) }
+        }
         let cards = try await putCards(of: export, in: shown, delivery)
         // A store takes an entry whose blobs it has. A service takes an entry without them, and blobs from members.
         var blobs = delivery == nil ? try await putBlobs(of: export) : 0

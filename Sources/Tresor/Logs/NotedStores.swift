@@ -17,7 +17,9 @@ package struct NotedStores: Hashable, Sendable {
         static let shown = Roles(rawValue: 1)
         /// It is to take the copy.
         static let awaiting = Roles(rawValue: 2)
-        static let all: Roles = [.shown, .awaiting]
+        /// Exports carry the tresor between it and the stores of others.
+        static let copied = Roles(rawValue: 4)
+        static let all: Roles = [.shown, .awaiting, .copied]
     }
 
     /// No roles of a store are empty.
@@ -70,6 +72,16 @@ package struct NotedStores: Hashable, Sendable {
     /// - Returns: `false` for one that is noted already.
     package mutating func note(_ store: StoreName, of tresor: TresorID) -> Bool {
         stores[tresor, default: [:]][store, default: []].insert(.shown).inserted
+    }
+
+    /// Whether exports carry a tresor between a store and those of others.
+    func isCopied(_ tresor: TresorID, in store: StoreName) -> Bool {
+        stores[tresor]?[store]?.contains(.copied) ?? false
+    }
+
+    /// Notes that exports carry a tresor between a store and those of others.
+    mutating func noteCopied(_ tresor: TresorID, in store: StoreName) {
+        stores[tresor, default: [:]][store, default: []].insert(.copied)
     }
 
     /// Gives a store the name that another machine of this person uses for it. A store that has that name gets the other
@@ -166,6 +178,17 @@ extension LogArchive {
     /// Whether this store is to take the copy that a kit opens, and has not taken it.
     func isAwaitedStore(ofKit locator: Hash256) -> Bool {
         client.storeName.map { notedStores().awaits($0, kit: locator) } ?? false
+    }
+
+    /// Whether this home has brought an export of a tresor to this store, or as an owner has made one there. Others then
+    /// have stores in which they may write too.
+    package func isCopied(_ tresor: TresorID) -> Bool {
+        client.storeName.map { notedStores().isCopied(tresor, in: $0) } ?? false
+    }
+
+    /// Notes that exports carry a tresor between this store and those of others.
+    func noteCopied(_ tresor: TresorID) throws(TresorError) {
+        try change { (noted, here) in noted.noteCopied(tresor, in: here) }
     }
 
     private func change(_ change: (inout NotedStores, StoreName) -> Void) throws(TresorError) {

@@ -61,7 +61,13 @@ package struct LogWriter: Sendable {
     package func send(_ entry: Entry, _ change: LogChange, wraps: [StoredWrap]) async throws(TresorError) -> LogState? {
         client.steadyLogs?.forget(change.tresor)
         let outcome = try await client.store.append(change)
-        return try await confirm(entry, outcome, wraps: wraps)
+        let state = try await confirm(entry, outcome, wraps: wraps)
+        if let state, client.archive.isCopied(change.tresor),
+            state.members.keys.contains(where: { $0 != identity.user })
+        {
+            client.leavesBehind(state.tresor, session.tresors.knownNameBlocking(of: state.tresor))
+        }
+        return state
     }
 
     /// Decides by the next verified read whether a write happened, whatever the store answered. Returns `nil` when

@@ -54,7 +54,11 @@ extension Tresors {
             effect.dismissed = [identity.user]
             if isMember { effect.remaining -= 1 }
         case .rotate:
-            let mayRotate = me.role == .owner || (me.role == .writer && me.history == .all && state.isRekeyPending)
+            // Two writers who change the key in stores of their own make two histories: an owner does it for all.
+            let mayRotate =
+                me.role == .owner
+                || (me.role == .writer && me.history == .all && state.isRekeyPending
+                    && !client.archive.isCopied(state.tresor))
             guard mayRotate else { throw .noAccess }
             // An owner first adds the newer card to the log. A writer cannot, and would wrap to keys that a thief may
             // have.

@@ -20,6 +20,9 @@ public struct IdentityRenewal: Sendable {
         package var isElsewhere = false
         /// Whether the log names this person as its founder by old keys, so that anyone with those can have made it.
         package var isMadeWithOldKeys = false
+        /// Whether an owner with another store has to add the new keys: exports carry the tresor, and an entry here would
+        /// begin a second history.
+        package var isLeftToOwner = false
         /// The error, if any; repeat the command to resume.
         package let error: TresorError?
     }
@@ -193,10 +196,14 @@ public struct IdentityRenewal: Sendable {
 
     private func renew(in state: LogState) async throws(TresorError) -> Outcome {
         var state = state
+        let isOwner = state.members[identity.user]?.role == .owner
+        let isKnown = state.chain(of: identity.user)?.newest == identity.chain.newest
+        if !isKnown, !isOwner, client.archive.isCopied(state.tresor) {
+            return Outcome(tresor: state.tresor, isRotated: false, isLeftToOwner: true, error: nil)
+        }
         while state.chain(of: identity.user)?.newest != identity.chain.newest {
             state = try await session.tresors.perform(.renew, on: state.tresor).state
         }
-        let isOwner = state.members[identity.user]?.role == .owner
         // Another member may have added the card. Only an entry signed with its keys proves the tresor to people who
         // never saw it.
         let isUnproved = state.founder == identity.user && state.founderGeneration != identity.generation

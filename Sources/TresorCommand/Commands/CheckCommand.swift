@@ -86,6 +86,7 @@ struct CheckCommand: InputsCommand {
                 if ids.isEmpty, (try? await client.archive.isElsewhere(id)) == true { continue }
                 try await report.addRecords(of: id, session)
             }
+            if ids.isEmpty { try await report.addMadeWithOldKeys(session) }
         } else {
             try report.addOutboxes(among: ids)
         }

@@ -82,6 +82,7 @@ struct EncryptCommand: InputsCommand {
         try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         if let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) { throw failure }
         workplace.tresors.tellClock(behind: state, workplace.tresors.title(of: summary))
+        if let failure = workplace.tresors.copyRefusal(of: state.tresor, session) { throw failure }
         guard state.isRekeyPending, state.members[session.user]?.history != .all else { return }
         let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
         throw CommandFailure(

@@ -138,7 +138,10 @@ struct EncryptRun {
 
     /// Brings the log up to date for what is sealed next, and says that the key is changed for it.
     private func settle() async throws {
-        guard summary.state != nil, try await workplace.tresors.settle(summary, session).isRekeyPending else { return }
+        guard summary.state != nil else { return }
+        let settled = try await workplace.tresors.settle(summary, session)
+        if let failure = workplace.tresors.copyRefusal(of: settled.tresor, session) { throw failure }
+        guard settled.isRekeyPending else { return }
         workplace.output.say(
             "a member left \(workplace.tresors.title(of: summary)) or has new keys: its key is changed first")
     }

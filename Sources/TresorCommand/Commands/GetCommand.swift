@@ -209,7 +209,11 @@ struct GetCommand: SurfaceCommand {
                 .store(.unreachable), "the content of \(name) lies in the store alone, which cannot be reached")
         case .store(.withheld):
             CommandFailure(
-                of: error, "the store does not have the content of \(name): anyone who has it can put it again")
+                of: error,
+                "the store does not have the content of \(name): "
+                    + (reading.workplace.service == nil
+                        ? "an export that was made without --without-attachments brings it, and anyone who has it can put it again"
+                        : "anyone who has it can put it again"))
         case .altered where record.revision == nil, .failed(.inputOutput) where record.revision == nil:
             CommandFailure(damaged: record.name, error)
         case .altered: CommandFailure(of: error, "the content of \(name) is not what the log calls for")
@@ -285,7 +289,8 @@ struct GetCommand: SurfaceCommand {
         let revision = record.revision.map { "revision \($0), \(fetched.proof)" } ?? "not sent yet"
         workplace.output.say("from \(author), \(date), \(reading.title), \(revision)")
         if let owner = record.vouchedBy, let state = reporter.state {
-            workplace.output.say("the pack is gone; \(workplace.tresors.handle(of: owner, in: state)) vouches for it")
+            let name = workplace.tresors.handle(of: owner, in: state)
+            workplace.output.say("\(name) has sealed it again (tresor compact), and alone vouches for who wrote it")
         }
         if !fetched.report.isComplete {
             workplace.output.say(

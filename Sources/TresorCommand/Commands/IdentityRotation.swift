@@ -90,11 +90,13 @@ struct IdentityRotation {
             workplace.output.say("\(title): lies in \(DisplayText.quoted(path)), where its log still has your old keys")
             workplace.output.hint("tresor check --repair -t \(word) --store \(Shell.path(path))")
         } else if renewal.isMadeWithOldKeys {
-            workplace.output.say("\(title): was made with your old keys, and nothing here proves that you made it")
+            workplace.output.say("\(title): \(TresorResolver.oldKeysWords)")
             workplace.output.hint("tresor verify --mine \(id)")
         } else if let error = renewal.error {
             let next = goesOn ? "run this again" : "its log still has your old keys"
             workplace.output.say("\(title): \(CommandFailure(error).message); \(next)")
+        } else if renewal.isLeftToOwner, let state = try? session.client.archive.verifiedState(of: renewal.tresor) {
+            workplace.tresors.tellWayOfNewKeys(into: state, session)
         } else if renewal.isRotated {
             // The log calls for no other key after new keys of an approver.
             let isIn = (try? await session.client.logs.state(of: renewal.tresor))?.isIn(session.user) ?? true

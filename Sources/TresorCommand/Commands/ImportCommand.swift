@@ -50,14 +50,14 @@ struct ImportCommand: InputsCommand {
                 try await workplace.client.exchange.take(export)
             }
         } catch {
-            throw failure(error, export, input, workplace)
+            throw await failure(error, export, input, workplace)
         }
-        try report(arrival, input, workplace)
+        try await report(arrival, input, workplace)
     }
 
     private func failure(
         _ error: TresorError, _ export: TresorExport, _ input: InputFile, _ workplace: CommandContext
-    ) -> CommandFailure {
+    ) async -> CommandFailure {
         let id = export.tresor.description.prefix(10)
         switch error {
         case .notFound:
@@ -76,6 +76,7 @@ struct ImportCommand: InputsCommand {
                 of: error, "the log of \(id) in \(input.shownName), or the one in the store, is damaged or forged",
                 file: input.path)
         case .forked:
+            if let fork = await fork(export, input, workplace) { return fork }
             return CommandFailure(
                 of: error,
                 "\(input.shownName) shows an older or a different history of \(id) than the store, or than this home "
@@ -85,7 +86,31 @@ struct ImportCommand: InputsCommand {
         }
     }
 
-    private func report(_ arrival: Arrival, _ input: InputFile, _ workplace: CommandContext) throws {
+    /// The failure for an export that goes on otherwise than the store's log: which entries stand against each other.
+    /// `nil` where neither has entries that the other lacks.
+    private func fork(
+        _ export: TresorExport, _ input: InputFile, _ workplace: CommandContext
+    ) async -> CommandFailure? {
+        guard let (held, records) = try? await workplace.client.logs.records(of: export.tresor),
+            let shown = try? Fold.state(of: export.entries, tresor: export.tresor)
+        else { return nil }
+        let common = zip(held.hashes, shown.hashes).prefix { $0 == $1 }.count
+        let others = export.entries.dropFirst(common).compactMap { try? LogRecord(Entry($0)) }
+        guard common < held.hashes.count, !others.isEmpty else { return nil }
+        func words(_ records: some Collection<LogRecord>, _ state: LogState) -> String {
+            let numbers = records.count == 1 ? "entry \(common)" : "entries \(common) to \(common + records.count - 1)"
+            let authors = Set(records.map(\.author)).sorted().map { workplace.tresors.handle(of: $0, in: state) }
+            return "\(numbers) by \(authors.joined(separator: ", "))"
+        }
+        let id = ShortID.text(of: export.tresor)
+        return CommandFailure(
+            .forked,
+            "\(input.shownName) has another history of \(id) than this store: against \(words(records[common...], held)) "
+                + "here, it has \(words(others, shown)); neither continues the other, and docs/TROUBLE.md has the way out",
+            hints: ["tresor log -t \(id)", "tresor help exit-codes"], file: input.path)
+    }
+
+    private func report(_ arrival: Arrival, _ input: InputFile, _ workplace: CommandContext) async throws {
         let state = arrival.state
         let founder = state.founder
         let owner = workplace.tresors.handle(of: founder, in: state)
@@ -104,7 +129,16 @@ struct ImportCommand: InputsCommand {
                     ? "\(counts[0]), \(counts[1]) and \(counts[2]) for \(title)"
                     : "\(counts[0]), \(counts[1]), \(counts[2]) and \(packs) for \(title)")
         }
-        try reportTrust(in: state, workplace)
+        try await reportTrust(in: state, workplace)
+        if state.isRekeyPending, workplace.service == nil, let me = try workplace.client.people.ownChain()?.user,
+            state.members[me]?.role == .owner
+        {
+            let id = ShortID.text(of: state.tresor)
+            workplace.output.say(
+                "a member left \(id) or has new keys: change its key, and send the others an export, before anybody writes"
+            )
+            workplace.output.hint("tresor rotate -t \(id)")
+        }
         guard options.json else { return }
         var object: JSONObject = ["type": "imported"]
         if let path = input.path { object["input"] = .string(path) }
@@ -118,7 +152,7 @@ struct ImportCommand: InputsCommand {
     }
 
     /// Says what a founder who is not verified needs before the tresor is believed.
-    private func reportTrust(in state: LogState, _ workplace: CommandContext) throws {
+    private func reportTrust(in state: LogState, _ workplace: CommandContext) async throws {
         let (founder, id) = (state.founder, ShortID.text(of: state.tresor))
         let trust = try workplace.client.trust.founderTrust(in: state)
         guard !trust.isVerified, let chain = state.chain(of: founder) else { return }
@@ -127,13 +161,22 @@ struct ImportCommand: InputsCommand {
             workplace.output.say(failure.message)
         } else if try workplace.client.people.ownChain()?.user == founder {
             // Of newer keys than this home has, every command tells.
-            guard trust == .unverified else { return }
+            // So does every command of a tresor that this home has verified before.
+            guard trust == .unverified, !workplace.tresors.isKnown(state.tresor) else { return }
             let command = HintCompletion.command("verify --mine \(id)")
             workplace.output.say("\(id) bears your old keys; confirm that you made it: \(command)")
         } else {
-            let word = Shell.word(chain.handle, or: founder)
-            let command = HintCompletion.command("verify \(word)")
-            workplace.output.say("\(owner) is not verified; compare safety numbers: \(command)")
+            let isNamesake = try workplace.client.people.pinnedBlocking().contains {
+                !$0.isReplaced && $0.chain.handle == chain.handle && $0.chain.user != founder
+            }
+            let word = isNamesake ? ShortID.text(of: founder) : Shell.word(chain.handle, or: founder)
+            // A store takes one card under a handle.
+            let hasCard = try await workplace.client.store.card(of: founder) != nil
+            let command = HintCompletion.command("verify \(word)\(hasCard ? "" : " --card FILE")")
+            let who =
+                isNamesake ? "\(owner), who made \(id), is another person than the one whom you verified, and" : owner
+            let way = hasCard ? "compare safety numbers" : "ask for their card, and compare safety numbers"
+            workplace.output.say("\(who) is not verified; \(way): \(command)")
         }
     }
 

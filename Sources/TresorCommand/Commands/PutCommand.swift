@@ -306,6 +306,9 @@ struct PutCommand: InputsCommand {
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
         if held == .failed(.notNoted) { throw UnnotedChange.sent(to: title) }
+        if held == .noAccess, let failure = tresors.copyRefusal(of: summary.tresor, session) {
+            throw stays(failure, title, behind: failure.hints)
+        }
         guard let synced else {
             if case .failed = held { throw UnnotedChange.unknown(held, sentTo: title) }
             throw stays(CommandFailure(held), title)

@@ -59,7 +59,7 @@ struct RevokeRun {
         var users: [UserID] = []
         for name in command.people where !command.me {
             try refuseApprover(name, in: state, title, text)
-            users.append(try workplace.tresors.member(name, of: state))
+            users.append(try workplace.tresors.member(name, of: state, isToLose: true))
         }
         let act = command.me ? Act.leave : .revoke(Set(users).sorted())
         let effect = try await effect(of: act, in: state, title, text)
@@ -133,6 +133,12 @@ struct RevokeRun {
         guard !command.me else {
             output.explain(
                 "you \(would) no longer be able to read \(title); you keep what you opened or copied")
+            if step.state.members[session.user]?.role != .owner, session.client.archive.isCopied(step.summary.tresor) {
+                let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: step.state), in: step.state)
+                output.explain(
+                    "\(title) came to this store by an export: send \(owner) one afterwards, before anybody writes, or ask "
+                        + "\(owner) to remove you instead")
+            }
             return
         }
         if !command.consent.yes { workplace.tresors.explain(step.due, title) }

@@ -79,6 +79,7 @@ struct RotateCommand: SurfaceCommand {
             effect = try session.tresors.effectBlocking(of: .rotate, in: state)
         } catch {
             guard error == .noAccess else { throw CommandFailure(error) }
+            if let failure = workplace.tresors.copyRefusal(of: state.tresor, session) { throw failure }
             let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
             throw CommandFailure(
                 of: error, "only an owner can change the key of \(title)",

@@ -295,8 +295,10 @@ struct ShareRun {
         for name in names(effect.already.filter { state.waiting[$0] != nil }) {
             output.say("\(name) already waits for approval in \(title)")
         }
-        for name in names(effect.already.filter { state.waiting[$0] == nil }) {
-            output.say("\(name) already reads \(title)")
+        for user in effect.already where state.waiting[user] == nil {
+            let role = state.members[user]?.role
+            let deed = role == .owner ? "owns" : role == .writer ? "reads and writes" : "reads"
+            for name in names([user]) { output.say("\(name) already \(deed) \(title)") }
         }
         if let notAfter = terms.notAfter, !effect.isNothing {
             let date = Timestamp(seconds: notAfter).date

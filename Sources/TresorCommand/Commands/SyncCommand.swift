@@ -74,7 +74,15 @@ struct SyncCommand: SurfaceCommand {
         guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
         var (own, summaries): (OwnTresorRun?, [TresorSummary]) = (nil, named)
-        if tresors.isEmpty { (own, summaries) = try await begin(session, workplace) }
+        if tresors.isEmpty {
+            let all: [TresorSummary]
+            (own, summaries, all) = try await begin(session, workplace)
+            for apart in TresorResolver.madeWithOldKeys(all, session) {
+                tell(
+                    TresorResolver.oldKeysWords, ["tresor verify --mine \(ShortID.text(of: apart.tresor))"], of: apart,
+                    workplace)
+            }
+        }
         var read: [TresorID] = []
         for summary in summaries where own == nil || !summary.isOwn {
             do throws(TresorError) {
@@ -142,16 +150,17 @@ struct SyncCommand: SurfaceCommand {
     /// for the list of tresors.
     ///
     /// - Parameter told: what the exchange before this one said.
-    /// - Returns: the exchange that goes on, and the tresors as ``summaries(of:_:_:)`` gives them.
+    /// - Returns: the exchange that goes on, the tresors as ``summaries(of:_:_:)`` gives them, and all that there are.
     private func begin(
         _ session: Session, _ workplace: CommandContext, after told: Set<String> = []
-    ) async throws(TresorError) -> (run: OwnTresorRun?, summaries: [TresorSummary]) {
+    ) async throws(TresorError) -> (run: OwnTresorRun?, summaries: [TresorSummary], all: [TresorSummary]) {
         let all = try await session.tresors.all(readingStrangers: false)
         let own = try await OwnTresorRun(of: all, session, workplace, after: told)
-        guard own.hasLearned else { return (own, Self.near(all)) }
+        guard own.hasLearned else { return (own, Self.near(all), all) }
         // The store has named them already.
         let tresors = Set(all.map(\.tresor))
-        return (own, Self.near(await session.tresors.summaries(of: tresors, readingStrangers: false)))
+        let learned = await session.tresors.summaries(of: tresors, readingStrangers: false)
+        return (own, Self.near(learned), learned)
     }
 
     /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
@@ -174,7 +183,7 @@ struct SyncCommand: SurfaceCommand {
                 var exchange: OwnTresorRun?
                 let summaries: [TresorSummary]
                 if isDue {
-                    (exchange, summaries) = try await begin(session, workplace, after: told)
+                    (exchange, summaries, _) = try await begin(session, workplace, after: told)
                 } else {
                     summaries = try await self.summaries(of: unfinished, named, session)
                 }

@@ -182,7 +182,7 @@ struct VerifyCommand: SurfaceCommand {
         }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "confirm a tresor of yours")
-        let summary = try await workplace.tresors.find(text, for: session)
+        let summary = try await workplace.tresors.find(text, for: session, isClaimed: true)
         guard let state = summary.state else { throw CommandFailure(summary.error ?? .notFound) }
         let title = workplace.tresors.title(of: summary)
         guard state.founder == session.identity.user else {

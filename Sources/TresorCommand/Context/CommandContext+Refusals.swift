@@ -94,7 +94,8 @@ extension CommandContext {
             return TresorResolver.madeWithOldKeys(state.tresor, hint: "")
         }
         guard error == .noAccess else { return CommandFailure(error) }
-        return tresors.refusal(of: summary, in: state, session, writing: true) ?? CommandFailure(error)
+        return tresors.refusal(of: summary, in: state, session, writing: true)
+            ?? tresors.copyRefusal(of: summary.tresor, session) ?? CommandFailure(error)
     }
 }
 
@@ -114,6 +115,7 @@ extension CommandContext {
         else { return }
         try await verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         let renewal = try await Interrupts.atomically { try await session.renewal.renew(in: state.tresor) }
+        guard !renewal.isLeftToOwner else { return tresors.tellWayOfNewKeys(into: state, session) }
         let id = state.tresor.description.prefix(10)
         output.say("\(id) now has your newest keys")
         guard !renewal.isRotated else { return }

@@ -117,6 +117,14 @@ struct CommandContext: Sendable {
                 ways.forEach(output.hint)
             }
         }
+        client.leavesBehind = { [output = invocation.output, told = Surroundings.current.leftBehind] tresor, name in
+            told.note(tresor) {
+                let title = name.map { DisplayText.name($0.bytes) } ?? ShortID.text(of: tresor)
+                let word = name.map { Shell.word($0, or: tresor) } ?? ShortID.text(of: tresor)
+                output.say("\(title) has changed in this store alone: the others need an export before they write")
+                output.hint("tresor export -t \(word) -o FILE")
+            }
+        }
         client.meetsUnverified = { [client, person = Surroundings.current.unverified] chain in
             person.note(PersonResolver.refusal(of: chain, for: client))
         }

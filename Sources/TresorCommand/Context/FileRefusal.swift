@@ -15,6 +15,7 @@ struct FileRefusal {
     let requiresCurrent: Bool
 
     func failure(_ error: TresorError, _ header: FileHeader) async -> CommandFailure {
+        if let failure = await otherHistory(error, header) { return failure }
         guard error == .noAccess else {
             if error == .unverified,
                 let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
@@ -53,11 +54,30 @@ struct FileRefusal {
             let name = session.tresors.knownNameBlocking(of: header.tresor)
             let title = name.map { DisplayText.name($0.bytes) } ?? String(id)
             let word = name.map { Shell.word($0, or: header.tresor) } ?? String(id)
+            let isFormer = state.wasEverIn(session.user)
             return CommandFailure(
-                of: error, "\(input.shownName) is in \(title) (owned by \(handle)), which you can no longer read",
-                hints: ["ask \(handle) to run: tresor share -t \(word) \(me)"], file: input.path)
+                of: error,
+                "\(input.shownName) is in \(title) (owned by \(handle)), which you \(isFormer ? "can no longer" : "cannot") read",
+                hints: workplace.tresors.waysBack(to: state, session, word: word), file: input.path)
         }
         return await failure(error, header, in: state)
+    }
+
+    /// Explains a file that does not open and names a head that the log does not have: it was sealed in a store where the
+    /// tresor went on by itself, or it is damaged or forged. `nil` for any other.
+    private func otherHistory(_ error: TresorError, _ header: FileHeader) async -> CommandFailure? {
+        guard error == .altered && input.change == nil || error == .noAccess,
+            let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no),
+            state.members[session.user] != nil, header.head.sequence <= state.head.sequence,
+            !state.contains(header.head), error == .altered || header.epoch > state.epoch
+        else { return nil }
+        let name = session.tresors.knownNameBlocking(of: header.tresor).map { DisplayText.name($0.bytes) }
+        let title = name ?? String(header.tresor.description.prefix(10))
+        return CommandFailure(
+            .forked,
+            "\(input.shownName) names another entry \(header.head.sequence) of \(title) than this home has verified: it was "
+                + "sealed in a store where \(title) has another history, or it is damaged or not genuine",
+            hints: ["tresor log -t \(ShortID.text(of: header.tresor))"], file: input.path)
     }
 
     /// Explains a store that shows less of the log than the file names: an old copy, or a forged file.
@@ -68,8 +88,9 @@ struct FileRefusal {
         let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"
         let owner = state.map(workplace.tresors.owner)
         var hints: [String] = []
-        if let state, let owner, owner != session.identity.user, workplace.service == nil {
-            let name = workplace.tresors.handle(of: owner, in: state)
+        if let state, let owner, workplace.service == nil {
+            // The owner of the tresor has to ask whoever sealed the file, whom nothing proves yet.
+            let name = owner == session.user ? "its author" : workplace.tresors.handle(of: owner, in: state)
             hints = ["ask \(name) to run: tresor export -t \(ShortID.text(of: header.tresor))"]
         }
         return CommandFailure(
@@ -96,11 +117,22 @@ struct FileRefusal {
 
     private func missing(_ tresor: TresorID) -> CommandFailure {
         let path = (try? workplace.invocation.places.store()) ?? "store.db"
+        let id = ShortID.text(of: tresor)
+        let words =
+            "\(input.shownName) is in the tresor \(id), which the store at \(DisplayText.quoted(path)) does not have, "
+            + "or the file is damaged"
+        if let other = workplace.client.archive.otherStore(of: tresor) {
+            let place = DisplayText.quoted(String(decoding: other.bytes, as: UTF8.self))
+            return CommandFailure(
+                .notFound, "\(words); you first saw it in \(place)", hints: [TresorResolver.hint(to: other)],
+                file: input.path)
+        }
+        let other = "tresor … {--store} --store FILE"
         return CommandFailure(
-            .notFound,
-            "\(input.shownName) is in the tresor \(tresor.description.prefix(10)), "
-                + "which the store at \(DisplayText.quoted(path)) does not have, or the file is damaged",
-            hints: ["tresor … {--store} --store FILE"], file: input.path)
+            .notFound, words,
+            hints: workplace.service == nil
+                ? ["ask its author to run: tresor export -t \(id) -o EXPORT", "tresor import EXPORT", other] : [other],
+            file: input.path)
     }
 
     /// Why a member cannot have a file, as far as it can be told.
@@ -117,6 +149,10 @@ struct FileRefusal {
         if isResealing, state.members[user]?.role == .reader {
             return CommandFailure(
                 of: error, "you can read \(title) (owned by \(owner)) but not write to it", file: input.path)
+        }
+        if isResealing, var failure = workplace.tresors.copyRefusal(of: state.tresor, session) {
+            failure.file = input.path
+            return failure
         }
         if let wraps = try? await workplace.client.store.wraps(of: user, in: state.tresor, epoch: state.epoch),
             wraps.isEmpty

@@ -111,6 +111,17 @@ struct FindingReport {
         if let worst = Severity.worst(errors) { throw Exit(code: worst.exitCode) }
     }
 
+    /// Names the tresors of which this home knows nothing because they bear this person's old keys.
+    mutating func addMadeWithOldKeys(_ session: Session) async throws {
+        let all = try await session.tresors.all(readingStrangers: false)
+        for summary in TresorResolver.madeWithOldKeys(all, session) {
+            let way = HintCompletion.command("verify --mine \(ShortID.text(of: summary.tresor))")
+            try add(
+                "warn", subject(.tresor(summary.tresor)),
+                "\(TresorResolver.oldKeysWords): \(way)", nil)
+        }
+    }
+
     private func subject(_ subject: Finding.Subject) -> String {
         switch subject {
         case .home: "home"
@@ -210,7 +221,10 @@ struct FindingReport {
         case .expired: "expired: its last day has passed"
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting(let owner): "waits: added by \(name(owner)), and nobody has approved them yet"
-        case .rekeyPending: "rekey pending: the next writer changes the key first"
+        case .rekeyPending:
+            tresor.map(workplace.client.archive.isCopied) == true
+                ? "rekey pending: an owner changes the key first, and sends an export"
+                : "rekey pending: the next writer changes the key first"
         case .ownerNotVerified: "its owner is not verified, or has newer keys than this log, and you compared them"
         case .renewed: "has new keys; compare safety numbers again"
         case .olderCard:

@@ -190,7 +190,8 @@ struct PersonResolver: Sendable {
             .unverified,
             "the store offers another person under the handle \(name): "
                 + "safety number \(try offered.number().grouped), verified before: \(try pinned.number().grouped)",
-            hints: hints ?? ["tresor verify \(id)", "tresor verify \(id) --replace"])
+            // The store may have no card of theirs: a log names them.
+            hints: hints ?? ["tresor verify \(id)", "tresor verify \(id) --card FILE", "tresor verify \(id) --replace"])
     }
 
     /// The failure for a person whose newest keys have not been compared.

@@ -17,10 +17,17 @@ struct TresorResolver: Sendable {
 
     /// The tresor a text means, when the identity is open.
     ///
-    /// - Parameter isReadable: whether its log has to be in order.
+    /// - Parameters:
+    ///   - isReadable: whether its log has to be in order.
+    ///   - isClaimed: whether the person says that it is theirs: the name of one that was made with their old keys counts.
     /// - Throws: 10 for none, 64 for several, with the list.
-    func find(_ text: String, for session: Session, isReadable: Bool = true) async throws -> TresorSummary {
-        let found = try await session.tresors.named(text)
+    func find(
+        _ text: String, for session: Session, isReadable: Bool = true, isClaimed: Bool = false
+    ) async throws -> TresorSummary {
+        var found = try await session.tresors.named(text)
+        if isClaimed, found.isEmpty, let name = try? Name(typed: text) {
+            found = Self.madeWithOldKeys(try await session.tresors.all(), session).filter { $0.name == name }
+        }
         guard let first = found.first else {
             let all = try await session.tresors.all()
             let names = all.filter { !$0.isApart }.compactMap { $0.name?.text }
@@ -329,8 +336,9 @@ struct TresorResolver: Sendable {
 
     /// The present or former member that a text means.
     ///
+    /// - Parameter isToLose: whether access is to end: of several under one name, the only one who still has it is meant.
     /// - Throws: 10 with suggestions: a typing error must not look like success.
-    func member(_ text: String, of state: LogState) throws -> UserID {
+    func member(_ text: String, of state: LogState, isToLose: Bool = false) throws -> UserID {
         let everybody = state.everybody.filter(state.wasEverIn)
         let found = everybody.filter { Self.means(text, $0, in: state) }
         guard let first = found.first else {
@@ -341,9 +349,14 @@ struct TresorResolver: Sendable {
             throw CommandFailure(
                 .notFound, "\(DisplayText.name(text)) is not and never was a member of this tresor", hints: hints)
         }
+        let present = found.filter(state.isIn)
+        if isToLose, present.count == 1 { return present[0] }
         guard found.count == 1 else {
+            let list = found.map { user in
+                "\(ShortID.text(of: user, unlike: text)) (\(state.isIn(user) ? "a member" : "no longer a member"))"
+            }
             throw CommandFailure(
-                .usage, "\(DisplayText.name(text)) can mean several people here",
+                .usage, "\(DisplayText.name(text)) can mean several people here: \(list.joined(separator: ", "))",
                 hints: found.map { HintCompletion.replacing(text, with: ShortID.text(of: $0, unlike: text)) })
         }
         return first
@@ -359,11 +372,19 @@ struct TresorResolver: Sendable {
         (try? client.logs.knownBlocking().contains(tresor)) ?? false
     }
 
+    /// The tresors that name this person as their founder by old keys, and that this home has not taken for theirs.
+    static func madeWithOldKeys(_ all: [TresorSummary], _ session: Session) -> [TresorSummary] {
+        all.filter { $0.isApart && !$0.isHidden && $0.name != .own && $0.state?.founder == session.user }
+    }
+
+    /// The words for such a tresor.
+    static let oldKeysWords = "was made with your old keys, and nothing here proves that you made it"
+
     /// The failure for a tresor under this person's own name that anyone with their old keys can have made.
     static func madeWithOldKeys(_ tresor: TresorID, hint: String) -> CommandFailure {
         let id = tresor.description.prefix(10)
         return CommandFailure(
-            .unverified, "\(id) was made with your old keys, and nothing here proves that you made it",
+            .unverified, "\(id) \(oldKeysWords)",
             hints: ["tresor verify --mine \(id)", hint].filter { !$0.isEmpty })
     }
 }

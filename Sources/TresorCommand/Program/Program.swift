@@ -16,6 +16,7 @@ enum Program {
         var json = false
         // The look holds the store, which closes when nothing does.
         defer { Surroundings.current.storeDoubt.forget() }
+        defer { Surroundings.current.leftBehind.tell() }
         do {
             let words = try given()
             let arguments = ArgumentList(words)

@@ -47,6 +47,7 @@ struct Surroundings: Sendable {
     let unverified = UnverifiedPerson()
     let notices = ServiceNotices()
     let storeDoubt = StoreDoubt()
+    let leftBehind = LeftBehind()
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])

@@ -67,7 +67,7 @@ def read_noted_stores(data):
     while reader.left():
         stores.append((reader.digest(), reader.u8(), reader.opaque16(1, 4096)))
     require(all((a[0], a[2]) < (b[0], b[2]) for a, b in zip(stores, stores[1:])))
-    require(all(1 <= roles <= 3 for _, roles, _ in stores))
+    require(all(1 <= roles <= 7 for _, roles, _ in stores))
     return stores
 
 
