@@ -48,13 +48,13 @@
         }
 
         @Test func everyRecordHasOneSizeAndOneForm() throws {
-        for record in try records + [removal(.max, 7), removal(5, 8, isOwn: true), .start(.max)] {
+            for record in try records + [removal(.max, 7), removal(5, 8, isOwn: true), .start(.max)] {
                 #expect(record.bytes.count == Revocation.byteCount)
                 #expect(try Revocation(record.bytes) == record)
                 #expect(throws: TresorError.altered) { try Revocation(record.bytes + [0]) }
                 #expect(throws: TresorError.altered) { try Revocation(Array(record.bytes.dropLast())) }
             }
-        for kind in [0, 10, 255] as [UInt8] {
+            for kind in [0, 10, 255] as [UInt8] {
                 #expect(throws: TresorError.altered) { try Revocation([kind] + records[0].bytes.dropFirst()) }
             }
             // A field that a kind does not need is zero.
