@@ -124,8 +124,8 @@ struct FileRefusal {
         if let other = workplace.client.archive.otherStore(of: tresor) {
             let place = DisplayText.quoted(String(decoding: other.bytes, as: UTF8.self))
             return CommandFailure(
-                .notFound, "\(words); you first saw it in \(place)", hints: [TresorResolver.hint(to: other)],
-                file: input.path)
+                .notFound, "\(words); you first saw it in \(place)",
+                hints: [workplace.tresors.hint(to: other)].compactMap { $0 }, file: input.path)
         }
         let other = "tresor … {--store} --store FILE"
         return CommandFailure(
