@@ -179,7 +179,9 @@ package struct Files: Sendable {
 
     /// Returns the state in which a file is sealed again; `nil` for one that is sealed under the current key. A refusal
     /// comes before a key changes for the file.
-    func resealingState(of proof: FileProof, acceptingNewcomers: Bool) async throws(TresorError) -> LogState? {
+    @concurrent func resealingState(
+        of proof: FileProof, acceptingNewcomers: Bool
+    ) async throws(TresorError) -> LogState? {
         _ = try await resealingEpoch(of: proof, acceptingNewcomers: acceptingNewcomers)
         let state = try await writableState(of: proof.tresor)
         guard proof.epoch != state.epoch else { return nil }

@@ -154,9 +154,6 @@ struct KitOptions: ParsableArguments, Sendable {
     ) throws {
         do {
             guard try read(path).locator() != locator else { return }
-        } catch let failure as CommandFailure where failure.error == .failed(.permissions) {
-            throw CommandFailure(
-                failure.error, "the recovery kit is valid, but \(failure.message)", hints: failure.hints, file: path)
         } catch {}
         do throws(CommandFailure) {
             try write(words, to: path)

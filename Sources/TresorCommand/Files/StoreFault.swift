@@ -51,7 +51,7 @@ enum StoreFault {
     /// Refuses a store that this process may not write to, before anything is made that needs it.
     static func refuseUnwritable(_ path: String) throws(CommandFailure) {
         let places = [path, AtomicFile.split(path).directory]
-        guard places.allSatisfy({ access($0, W_OK) == 0 }) else { throw notWritable(path) }
+        guard places.allSatisfy({ access($0, W_OK) == 0 || errno == ENOENT }) else { throw notWritable(path) }
     }
 
     /// The failure of an act that changes a store which may only be read. A copy of the file does as well.
