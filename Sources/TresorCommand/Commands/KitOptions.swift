@@ -134,9 +134,9 @@ struct KitOptions: ParsableArguments, Sendable {
         try? await client.uninterrupted { () async throws(TresorError) in try await client.cleanup.finishLocked() }
         guard let file = try? client.identityFileBlocking() else { return output.say(stays) }
         if file.kitLocator == locator {
-            do {
+            do throws(CommandFailure) {
                 if let kit { try Self.restore(words, of: locator, to: kit) }
-            } catch { output.say(CommandFailure(error).message) }
+            } catch { output.say(error.message) }
         } else {
             let isDead = (try? client.recovery.isPreparedBlocking(at: locator)) == false
             let isRemoved = kit.map { (try? Self.read($0).locator()) == locator && unlink($0) == 0 } ?? false
@@ -151,10 +151,8 @@ struct KitOptions: ParsableArguments, Sendable {
     /// words may have failed before that, and removed it: it has the slot lock then, and removes no valid kit later.
     private static func restore(
         _ words: borrowing SecretBytes, of locator: Hash256, to path: String
-    ) throws {
-        do {
-            guard try read(path).locator() != locator else { return }
-        } catch {}
+    ) throws(CommandFailure) {
+        guard (try? read(path).locator()) != locator else { return }
         do throws(CommandFailure) {
             try write(words, to: path)
         } catch {
