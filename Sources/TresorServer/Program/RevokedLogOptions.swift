@@ -152,7 +152,8 @@
                         + "--revoked-log\n")
             }
             // Two copies of a file can have the same count of starts.
-            let number = (Self.count(of: max(last, newest)) + 1) << 32 | UInt64(UInt32.random(in: .min ... .max))
+            var mark = ByteDecoder(try randomBytes(4))
+            let number = (Self.count(of: max(last, newest)) + 1) << 32 | UInt64(try mark.integer(UInt32.self))
             do throws(TresorError) {
                 try log.append(.start(number))
             } catch {
