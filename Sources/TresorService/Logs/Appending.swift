@@ -67,7 +67,7 @@
             let judgment = try await context.work.run(weight: weight, for: user.digest.bytes) {
                 () throws(TresorError) in try AppendRules.judge(draft, by: user, on: before)
             }
-            try context.removals.check(draft.entry, judgment, by: user, on: before)
+            try context.removals.check(draft.entry, judgment, by: user, on: before, at: context.now)
             let wanted = Set(context.settings.approvers.map(\.user))
             guard !wanted.isEmpty, !wanted.contains(draft.entry.author) else { return judgment }
             switch draft.body {

@@ -18,10 +18,17 @@
         /// A process that has read the file of revocations at its start.
         let service: Service
 
-        /// - Parameter count: the number of entries that the backup has.
-        init(to count: Int) async throws {
+        /// - Parameters:
+        ///   - count: the number of entries that the backup has.
+        ///   - seconds: the time from the removal to the start of that process.
+        ///   - extend: makes the log longer, and returns what did not go through the store of the household.
+        init(
+            to count: Int, after seconds: UInt64 = RequestStatement.maximumLead + 1,
+            extending extend: (Household) async throws -> [AppendRequest] = { _ in [] }
+        ) async throws {
             house = try await Household(Bench())
-            requests = house.store.appends
+            let further = try await extend(house)
+            requests = (house.store.appends + further).sorted { $0.sequence < $1.sequence }
             // The removal is written down where it is made.
             let noted = NotedRevocations()
             let before = try await Bench()
@@ -32,8 +39,8 @@
             service = try await bench.anotherService()
             let founder = try await Self.register(house.owner, at: bench)
             for request in requests.prefix(count) { _ = try await founder.ask(request) }
+            bench.clock.now += seconds
             try await service.apply(noted.list)
-            bench.clock.now += RequestStatement.maximumLead + 1
         }
 
         private static func register(_ session: Session, at bench: Bench) async throws -> Signer {
@@ -50,12 +57,13 @@
 
         /// A request to append an entry that somebody signs now, behind so many others.
         func request(
-            _ body: EntryBody, by author: Session, behind count: Int, wraps: [[UInt8]] = [], removing: [UserID] = []
+            _ body: EntryBody, by author: Session, behind count: Int, wraps: [[UInt8]] = [], removing: [UserID] = [],
+            dated time: UInt64? = nil
         ) throws -> AppendRequest {
             let previous = try Entry(requests[count - 1].entry).hash()
             let entry = try Entry(
                 tresor: house.tresor, sequence: UInt64(count), previous: previous, author: author.identity,
-                time: bench.clock.now, body: body)
+                time: time ?? bench.clock.now, body: body)
             return AppendRequest(
                 tresor: house.tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes, wraps: wraps,
                 removing: removing)
@@ -64,6 +72,18 @@
         /// A reply to an entry that somebody signs now.
         func reply(_ body: EntryBody, by author: Session, behind count: Int) async throws -> ServiceReply {
             try await signer(author).reply(try request(body, by: author, behind: count))
+        }
+    }
+
+    extension Household {
+        /// An entry that the writer signs and sends.
+        fileprivate func write(dated time: UInt64) async throws -> AppendRequest {
+            let entry = try await entry(.additive(.sample), by: writer, time: time)
+            let request = AppendRequest(
+                tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes, wraps: [],
+                removing: [])
+            _ = try await signer(writer).ask(request)
+            return request
         }
     }
 
@@ -110,6 +130,61 @@
             #expect(try await restored.signer(house.removed).reply(leave) == .behind)
             #expect(try await writer.ask(requests[4].with(wraps: [])).outcome == .done)
             #expect(try await restored.reply(sample, by: house.writer, behind: 5) == .done)
+        }
+
+        /// The author of an entry may be the only one who remembers it. The clock of the author may have been ahead, and a
+        /// log that was imported may have any time.
+        @Test(arguments: [0, RequestStatement.clockWindow, 10 * 366 * 86_400] as [UInt64])
+        func aWriterAloneRemembers(lead: UInt64) async throws {
+            let restored = try await RestoredHousehold(to: 5) { house in
+                let written = try await house.write(dated: house.bench.clock.now + lead)
+                try await house.owner.tresor(house.tresor).perform(.revoke([house.reader.user]))
+                return [written]
+            }
+            let (house, requests) = (restored.house, restored.requests)
+            #expect(requests.count == 7)
+            #expect(try await restored.reply(sample, by: house.writer, behind: 5) == .behind)
+            let writer = try await restored.signer(house.writer)
+            #expect(try await writer.ask(requests[5]).outcome == .done)
+            #expect(try await writer.ask(requests[6].with(wraps: [])).outcome == .done)
+            #expect(try await restored.reply(sample, by: house.writer, behind: 7) == .done)
+        }
+
+        @Test func somebodyWhoLeftRestoresThat() async throws {
+            let restored = try await RestoredHousehold(to: 5) { house in
+                let written = try await house.write(dated: house.bench.clock.now)
+                try await house.writer.tresor(house.tresor).perform(.leave)
+                return [written]
+            }
+            let writer = try await restored.signer(restored.house.writer)
+            for request in restored.requests[5...] { #expect(try await writer.ask(request).outcome == .done) }
+            #expect(try await restored.reply(sample, by: restored.house.owner, behind: 7) == .done)
+        }
+
+        /// A restore may follow the removal at once.
+        @Test func A237_whatIsSignedBehindTheStartIsNotOld() async throws {
+            let restored = try await RestoredHousehold(to: 3, after: 10)
+            for author in [restored.house.writer, restored.house.owner] {
+                #expect(try await restored.reply(sample, by: author, behind: 3) == .behind)
+            }
+        }
+
+        @Test func A237_thePersonWhoWasRemovedTakesNoPlace() async throws {
+            let restored = try await RestoredHousehold(to: 3)
+            let (house, requests) = (restored.house, restored.requests)
+            let (removed, accomplice) = (
+                try await restored.signer(house.removed), try await restored.signer(house.reader)
+            )
+            func leave(behind count: Int, dated time: UInt64? = nil) throws -> AppendRequest {
+                try restored.request(
+                    .leave, by: house.removed, behind: count, removing: [house.removed.user], dated: time)
+            }
+            #expect(try await removed.reply(leave(behind: 3, dated: house.bench.clock.now)) == .behind)
+            #expect(try await accomplice.reply(leave(behind: 3)) == .behind)
+            #expect(try await accomplice.ask(requests[3].with(wraps: [])).outcome == .done)
+            // It is not the owner's act that ended their access.
+            #expect(try await accomplice.reply(leave(behind: 4)) == .behind)
+            #expect(try await accomplice.ask(requests[4].with(wraps: [])).outcome == .done)
         }
 
         /// The record of a removal may be there without its entry, as when a process was killed. An owner repeats it.
