@@ -223,10 +223,13 @@
                 if revoked.isEmpty {
                     _ = try await context.engine.write(places + changes)
                 } else {
-                    try await context.engine.write { [settings = context.settings] (transaction) throws(TresorError) in
+                    try await context.engine.write {
+                        [settings = context.settings, removals = context.removals] (transaction) throws(TresorError) in
                         _ = try transaction.run(places + changes)
                         try settings.note(revoked)
+                        removals.expect(draft.entry)
                     }
+                    context.removals.confirm(draft.entry)
                 }
             } catch {
                 guard error == .forked else { throw error }

@@ -13,7 +13,8 @@
         package let tresor: TresorID
         /// The place of the entry in its log.
         package let sequence: UInt64
-        /// The hash of those who were in the tresor before the entry, and not after it.
+        /// The hash of those who were in the tresor before the entry, and not after it; of nobody where the entry of a
+        /// former record failed and another one has its place.
         package let people: [UInt8]
         /// A time, in seconds since 1970, that no entry before it is likely to be dated after.
         package let time: UInt64
@@ -29,6 +30,8 @@
         private let last = Mutex<[TresorID: Removal]>([:])
         /// The time at which the process read the file, in seconds since 1970.
         private let start = Mutex<UInt64>(0)
+        /// The place in each log of a removal that this process has written down, and whose entry is not known to be there.
+        private let unsure = Mutex<[TresorID: UInt64]>([:])
 
         init(at server: Hash256) { self.server = server }
 
@@ -52,7 +55,7 @@
         ) throws(TresorError) {
             guard let removal = last.withLock({ $0[entry.tresor] }), entry.sequence <= removal.sequence else { return }
             let isRestored = speaker != entry.author
-            if entry.sequence == removal.sequence {
+            if entry.sequence == removal.sequence, try removal.people != hash(of: []) {
                 let isOwners = (before ?? judgment.state).members[entry.author]?.role == .owner
                 let isLeave = judgment.leaving.contains(entry.author)
                 guard try hash(of: judgment.leaving) == removal.people,
@@ -75,9 +78,22 @@
             return isNear || time > now + RequestStatement.maximumLead
         }
 
-        /// The revocation that an entry makes; none for one that ends nobody's access.
+        /// Notes that a removal was written down, and that its entry may fail now.
+        func expect(_ entry: Entry) { unsure.withLock { $0[entry.tresor] = entry.sequence } }
+
+        /// Notes that an entry is in its log.
+        func confirm(_ entry: Entry) {
+            unsure.withLock { unsure in
+                guard unsure[entry.tresor] == entry.sequence else { return }
+                unsure[entry.tresor] = nil
+            }
+        }
+
+        /// The revocation that an entry makes; none for one that ends nobody's access, unless it takes the place of a removal
+        /// that was written down and failed.
         func revocations(by entry: Entry, _ judgment: Judgment, at now: UInt64) throws(TresorError) -> [Revocation] {
-            guard !judgment.leaving.isEmpty else { return [] }
+            let isInPlace = unsure.withLock { $0[entry.tresor] == entry.sequence }
+            guard isInPlace || !judgment.leaving.isEmpty else { return [] }
             // The clock of an author may be ahead of that of the service, but not further.
             let time = min(max(entry.time, now), now + RequestStatement.maximumLead)
             return [

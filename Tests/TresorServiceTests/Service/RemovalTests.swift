@@ -207,6 +207,32 @@
             #expect(try await restored.service.check().isClean)
         }
 
+        /// A removal that was written down and failed keeps no place from the entry that came instead.
+        @Test func A237_anotherEntryTakesThePlaceOfARemovalThatFailed() async throws {
+            let bench = try await Bench()
+            let house = try await Household(bench)
+            let (engine, noted) = (FailingEngine(bench.engine), NotedRevocations())
+            var settings = bench.settings
+            settings.revocations = noted
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            let reader = try house.signer(house.reader).at(service)
+            let leave = try await house.request(.leave, by: house.reader, removing: [house.reader.user])
+            engine.failEnds(.store(.inputOutput), count: 1)
+            _ = try await reader.reply(leave)
+            let written = try await house.request(sample, by: house.writer)
+            // The database is then as a backup has it.
+            engine.failEnds(.store(.inputOutput), count: 1)
+            _ = try await house.signer(house.writer).at(service).reply(written)
+            #expect(noted.list.count == 2)
+            bench.clock.now += 600
+            let next = try await bench.anotherService()
+            try await next.apply(noted.list)
+            let late = try await house.request(sample, by: house.writer)
+            #expect(try await house.signer(house.writer).at(next).reply(late) == .behind)
+            #expect(try await house.signer(house.writer).at(next).ask(written).outcome == .done)
+        }
+
         /// The founder may give the tresor up.
         @Test func aTresorThatLacksARemovalIsDeleted() async throws {
             let restored = try await RestoredHousehold(to: 2)
