@@ -191,6 +191,12 @@
             #expect(line.contains("\"error\":\"no_access\",\"cause\":\"proxy-host\""))
         }
 
+        @Test func whatLastsIsSaidOnceAMinute() {
+            let (reminder, start) = (MinuteReminder(), ContinuousClock.now)
+            let seconds = [0, 1, 59, 60, 61, 119, 120]
+            #expect(seconds.filter { reminder.isDue(at: start + .seconds($0)) } == [0, 60, 120])
+        }
+
         @Test("The forms of a time")
         func writesTimes() {
             let time = CalendarTime(seconds: 784_111_777, milliseconds: 7)
