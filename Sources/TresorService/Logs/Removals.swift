@@ -62,8 +62,8 @@
                     isLeave ? removal.isOwn : isRestored || isOwners
                 else { throw .store(.behind) }
             } else {
-                let isOfRemoved = try !removal.isOwn && hash(of: [entry.author]) == removal.people
-                guard isRestored || !isOfRemoved, isOfBefore(removal, entry.time, at: now) else {
+                let isOfRemoved = try hash(of: [entry.author]) == removal.people
+                guard isRestored || removal.isOwn || !isOfRemoved, isOfBefore(removal, entry.time, at: now) else {
                     throw .store(.behind)
                 }
             }
