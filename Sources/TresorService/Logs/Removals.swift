@@ -73,7 +73,7 @@
         /// author may have been ahead, as the clocks of a request may differ. What is dated further ahead than any clock that
         /// works with a service comes from a log that was imported.
         private func isOfBefore(_ removal: Removal, _ time: UInt64, at now: UInt64) -> Bool {
-            guard time > removal.time else { return true }
+            guard time >= removal.time else { return true }
             let isNear = time - removal.time <= RequestStatement.clockWindow && time < start.withLock { $0 }
             return isNear || time > now + RequestStatement.maximumLead
         }

@@ -38,7 +38,8 @@
             _ = try #require(await server.port())
             let limits = try String(contentsOfFile: "/proc/\(server.id)/limits", encoding: .utf8)
             let numbers = limits.firstMatch(of: /Max open files +(\d+) +(\d+)/)
-            #expect(numbers.map { [$0.1, $0.2] } == ["\(most)", "\(most)"], "\(limits)")
+            let found = numbers.map { [String($0.1), String($0.2)] }
+            #expect(found == ["\(most)", "\(most)"], "\(limits)")
             server.signal(SIGTERM)
             #expect(await server.end().code == 0)
         }
@@ -46,9 +47,9 @@
         @Test func theLogSaysThatNoConnectionIsTaken() async throws {
             let server = try service(try await made(), "-n \(OpenFiles.leastCount)")
             let port = try #require(await server.port())
-            let clients = try (0..<OpenFiles.leastCount).map { _ in try RawClient(port: port) }
+            let clients = try (0..<Int(OpenFiles.leastCount)).map { _ in try RawClient(port: port) }
             #expect(await server.says("\"level\":\"error\",\"event\":\"no-descriptors\""))
-            #expect(clients.count == OpenFiles.leastCount)
+            #expect(clients.count == Int(OpenFiles.leastCount))
             server.signal(SIGTERM)
             #expect(await server.end().code == 0)
         }
