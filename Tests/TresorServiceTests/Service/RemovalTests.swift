@@ -161,7 +161,8 @@
         }
 
         /// A restore may follow the removal at once.
-        @Test(arguments: [0, 10] as [UInt64]) func A237_whatIsSignedBehindTheStartIsNotOld(seconds: UInt64) async throws {
+        @Test(arguments: [0, 10] as [UInt64]) func A237_whatIsSignedBehindTheStartIsNotOld(seconds: UInt64) async throws
+        {
             let restored = try await RestoredHousehold(to: 3, after: seconds)
             for author in [restored.house.writer, restored.house.owner] {
                 #expect(try await restored.reply(sample, by: author, behind: 3) == .behind)
