@@ -22,6 +22,11 @@
             let key = ["--server-key", site["server.key"]]
             let made = await ServerProcess.run(["init", address(first)] + key + ["--operator", try site.card()])
             #expect(made.code == 0, "\(made.error)")
+            // Nothing lies beside a database of PostgreSQL.
+            for (options, isSaid) in [([], true), (key, false)] as [([String], Bool)] {
+                let checked = await ServerProcess.run(["check", address(first)] + options)
+                #expect(checked.code == 0 && checked.error.contains("looked at no server key") == isSaid)
+            }
             let server = try ServerProcess(["run", address(first)] + key + ["--listen", "127.0.0.1:0"])
             let port = try #require(await server.port(), "\(server.said)")
             #expect(await health(at: port, is: 200))

@@ -271,7 +271,8 @@ extension Tresors {
         try await Expiry(session: session).due(in: tresor)
     }
 
-    /// Makes what is due, and computes an effect again that was shown beside it.
+    /// Makes what is due, and computes an effect again that was shown beside it. A store that was restored, and whose log
+    /// lacks a removal, takes that alone: a revocation then goes first.
     ///
     /// - Parameter shown: the effect of the act in the state of `due`.
     /// - Throws: ``TresorError/busy`` where the effect means something else than was shown, and the errors of
@@ -280,7 +281,14 @@ extension Tresors {
         _ due: Due, before act: Act, shown: Effect
     ) async throws(TresorError) -> Effect {
         guard !due.isNothing else { return shown }
-        let effect = try effectBlocking(of: act, in: try await settle(due.state.tresor))
+        let state: LogState
+        do throws(TresorError) {
+            state = try await settle(due.state.tresor)
+        } catch {
+            guard error == .store(.behind), case .revoke = act.kind else { throw error }
+            return shown
+        }
+        let effect = try effectBlocking(of: act, in: state)
         // Of people whose last day has passed, nothing is left to be taken.
         let isSame =
             due.ended.isEmpty

@@ -37,7 +37,12 @@
                             + "or people do, as said above"
                         : "the database does not agree with its logs; restore it from a backup")
             }
-            guard let fault else { return }
+            guard let fault else {
+                if (try? place.keyPath()) == nil {
+                    StandardError.write("tresor-server: looked at no server key: name it with --server-key\n")
+                }
+                return
+            }
             // A trial of a restore may do without the key.
             guard fault.error == .notFound, place.serverKey == nil else { throw fault }
             StandardError.write("tresor-server: \(fault.message)\n")

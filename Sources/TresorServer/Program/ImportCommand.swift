@@ -64,9 +64,9 @@
             throw ServerFailure(
                 .unverified,
                 "stayed out: \(names.joined(separator: ", ")), whose handle somebody else has, and \(plan.left.count) tresors "
-                    + "that nobody else owns; they make an identity under another handle, have each tresor shared with that "
-                    + "one, and leave with the former one: those that stayed out in \(from), the others at the service; "
-                    + "then run this again")
+                    + "that nobody else owns; they make an identity under another handle; in those that stayed out, in "
+                    + "\(from), they share with that one and leave with the former one, and then run this again; in the others, "
+                    + "at the service, an owner shares with the new one and revokes the former")
         }
 
         /// Shows who gets an account, and asks.

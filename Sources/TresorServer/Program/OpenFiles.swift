@@ -6,12 +6,14 @@
     #else
         import Glibc
     #endif
+    import NIOCore
     import TresorCrypto
 
     /// The files and connections that this process may have open at once.
     enum OpenFiles {
-        /// The number without which no service starts: what it needs before anybody connects to it, with room.
-        private static let leastCount: UInt64 = 128
+        /// The number without which no service starts: what it needs before anybody connects to it, with room. Each thread of
+        /// the network has some of its own.
+        static let leastCount = UInt64(64 + 4 * System.coreCount)
 
         #if canImport(Darwin)
             private static let resource = RLIMIT_NOFILE
@@ -38,7 +40,11 @@
         static func raiseLimit() {
             var limit = rlimit()
             guard getrlimit(resource, &limit) == 0 else { return }
-            limit.rlim_cur = limit.rlim_max
+            #if canImport(Darwin)
+                limit.rlim_cur = min(rlim_t(OPEN_MAX), limit.rlim_max)
+            #else
+                limit.rlim_cur = limit.rlim_max
+            #endif
             _ = setrlimit(resource, &limit)
         }
     }

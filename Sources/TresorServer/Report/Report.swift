@@ -29,8 +29,7 @@
         /// Reports an answered request, and why it was refused, where status and error do not say it.
         func answered(_ exchange: Exchange, _ reply: WireReply, _ cause: Refusal.Cause? = nil) {
             if exchange.head?.route == .metrics { return }
-            let isFailure = reply.status >= 500 || cause == .proxyHost
-            var line = LogLine(.request, isFailure ? .error : .info, process: process)
+            var line = LogLine(.request, reply.status >= 500 ? .error : .info, process: process)
             line.add(exchange, source: logsSources)
             line.add(reply)
             line.add(cause)

@@ -19,7 +19,8 @@
         private let current: Mutex<ServerCertificate>
         /// The day on which the operator was last told that the certificate ends, in days since 1970.
         private let toldDay = Mutex(0)
-        /// The time before its end from which the operator is told that it ends, in seconds: 14 days.
+        /// The longest time before its end from which the operator is told that it ends, in seconds: 14 days. For one that is
+        /// good for less than 42 days, it is a third of that.
         private static let notice = 14 * 86_400
 
         /// Reads a certificate and its key.
@@ -46,13 +47,14 @@
         var end: Int { current.withLock { $0 }.time.end }
 
         /// Why clients do not take the certificate at a time, in seconds since 1970, or soon will not; `nil` if it is good
-        /// then, and for two weeks more.
+        /// then, and for two weeks more, or for a third of the time in which it is good.
         func fault(at now: Int) -> String? {
             let (start, end) = current.withLock { $0 }.time
-            guard start <= now, now <= end - Self.notice else {
+            guard start <= now, now <= end - min(Self.notice, max(0, end - start) / 3) else {
                 let date = CalendarTime(seconds: now < start ? start : end, milliseconds: 0).text
                 let verb = now < start || now <= end ? "is" : "was"
-                return "\(certificatePath) \(verb) good \(now < start ? "from \(date) on" : "until \(date)")"
+                let time = now < start ? "from \(date) on" : "until \(date): renew it, then reload the service"
+                return "\(certificatePath) \(verb) good \(time)"
             }
             return nil
         }

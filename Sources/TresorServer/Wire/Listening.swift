@@ -8,7 +8,22 @@
     #endif
     import NIOCore
     import NIOPosix
+    import Synchronization
     import TresorCrypto
+
+    /// A thing that is said once a minute at most, however often it happens.
+    final class MinuteReminder: Sendable {
+        private let last = Mutex<ContinuousClock.Instant?>(nil)
+
+        /// Whether to say it now.
+        func isDue(at now: ContinuousClock.Instant = .now) -> Bool {
+            last.withLock { last in
+                guard last.map({ now - $0 >= .seconds(60) }) ?? true else { return false }
+                last = now
+                return true
+            }
+        }
+    }
 
     extension WireServer.Address {
         var isSocket: Bool {
@@ -23,6 +38,7 @@
         func listen(
             _ strict: StrictChannel, _ connections: Connections
         ) async throws(ServerFailure) -> any Channel {
+            let reminder = MinuteReminder()
             let bootstrap = ServerBootstrap(group: Self.loops)
                 .serverChannelOption(.backlog, value: 4096)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -30,7 +46,9 @@
                     channel.eventLoop.makeCompletedFuture {
                         // Without descriptors it tries again after a second.
                         let backoff = AcceptBackoffHandler { error in
-                            if Self.isOfDescriptors(error) { strict.responder.report.say(.noDescriptors, .error) }
+                            if Self.isOfDescriptors(error), reminder.isDue() {
+                                strict.responder.report.say(.noDescriptors, .error)
+                            }
                             return .seconds(1)
                         }
                         try channel.pipeline.syncOperations.addHandler(backoff)

@@ -67,7 +67,7 @@
             let judgment = try await context.work.run(weight: weight, for: user.digest.bytes) {
                 () throws(TresorError) in try AppendRules.judge(draft, by: user, on: before)
             }
-            try context.removals.check(draft.entry, judgment, by: user, on: before)
+            try context.removals.check(draft.entry, judgment, by: user, on: before, at: context.now)
             let wanted = Set(context.settings.approvers.map(\.user))
             guard !wanted.isEmpty, !wanted.contains(draft.entry.author) else { return judgment }
             switch draft.body {
@@ -223,10 +223,13 @@
                 if revoked.isEmpty {
                     _ = try await context.engine.write(places + changes)
                 } else {
-                    try await context.engine.write { [settings = context.settings] (transaction) throws(TresorError) in
+                    try await context.engine.write {
+                        [settings = context.settings, removals = context.removals] (transaction) throws(TresorError) in
                         _ = try transaction.run(places + changes)
                         try settings.note(revoked)
+                        removals.expect(draft.entry)
                     }
+                    context.removals.confirm(draft.entry)
                 }
             } catch {
                 guard error == .forked else { throw error }

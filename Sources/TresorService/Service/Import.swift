@@ -24,7 +24,8 @@
             package let chain: CardChain
             /// The other person: one with an account, or of the store.
             package let other: CardChain
-            /// True if this person is in a log now; otherwise they were.
+            /// Whether this person is in a log that the service does not have yet; otherwise they were in one, or the service
+            /// has all of theirs.
             package let isIn: Bool
         }
     }
@@ -71,21 +72,25 @@
             }
             var members: [UserID: CardChain] = [:]
             var present: Set<UserID> = []
+            var awaited: Set<UserID> = []
             var owners: [TresorID: [UserID]] = [:]
             for tresor in tresors {
                 let state = try Fold.state(of: try await entries(of: tresor, from: store), tresor: tresor)
+                let isTaken = try await isTaken(tresor)
                 for user in state.everybody where state.author(user) != nil {
                     guard let known = state.chain(of: user) else { throw .altered }
                     let offered = cards[user].flatMap { $0.extends(known) ? $0 : nil } ?? known
                     members[user] = try Self.longer(members[user] ?? offered, offered)
-                    if state.isIn(user) { present.insert(user) }
+                    guard state.isIn(user) else { continue }
+                    present.insert(user)
+                    if !isTaken { awaited.insert(user) }
                 }
                 owners[tresor] = state.members.filter { $0.value.role == .owner }.keys.sorted()
             }
             let others = cards.values.filter { members[$0.user] == nil }
             func isOpen(_ chain: CardChain) -> Bool { (try? context.closed.check(chain)) != nil }
             let newcomers = try await newcomers(among: members.values.sorted { $0.user < $1.user }).filter(isOpen)
-            let rivals = try await rivals(among: newcomers, present)
+            let rivals = try await rivals(among: newcomers, present, awaited)
             let refused = Set(rivals.map(\.chain.user))
             var left: [TresorID] = []
             let admitted = Set(newcomers.map(\.user)).subtracting(refused)
@@ -125,7 +130,7 @@
         /// Returns those whose handle somebody else keeps, in the service or before them in the store: people who are in a log
         /// come before those who were.
         private func rivals(
-            among newcomers: [CardChain], _ present: Set<UserID>
+            among newcomers: [CardChain], _ present: Set<UserID>, _ awaited: Set<UserID>
         ) async throws(TresorError) -> [ImportPlan.Rival] {
             var rivals: [ImportPlan.Rival] = []
             var firsts: [Name: CardChain] = [:]
@@ -139,9 +144,15 @@
                     firsts[chain.handle] = chain
                     continue
                 }
-                rivals.append(ImportPlan.Rival(chain: chain, other: other, isIn: present.contains(chain.user)))
+                rivals.append(ImportPlan.Rival(chain: chain, other: other, isIn: awaited.contains(chain.user)))
             }
             return rivals
+        }
+
+        /// Whether the service has, or had, a tresor.
+        private func isTaken(_ tresor: TresorID) async throws(TresorError) -> Bool {
+            let search = SQL("SELECT tresor FROM tresors WHERE tresor = $1", [.digest(tresor.digest)])
+            return try await !context.engine.read(search).isEmpty
         }
 
         /// Whether one of these people has an active account.

@@ -62,7 +62,8 @@
                 let path = directory["certificate.pem"]
                 let told: String? =
                     switch fault {
-                    case .expired: "\(path) was good until 2021-01-01T00:00:00.000Z"
+                    case .expired:
+                        "\(path) was good until 2021-01-01T00:00:00.000Z: renew it, then reload the service"
                     case .early: "\(path) is good from 2048-01-01T00:00:00.000Z on"
                     default: nil
                     }

@@ -377,5 +377,21 @@
                 #expect(taken.error.contains(words), "\(taken.error)")
             }
         }
+
+        /// The tresors that came over are changed at the service, and not in the file.
+        @Test func whoIsInLogsOfTheServiceAloneIsNotLeftOut() async throws {
+            let site = try await made()
+            let store = try await SQLiteStore.open(at: site["store.db"], creating: true)
+            let cast = PreviewCast(store: store, clock: FixedClock())
+            let (other, anna) = (try await cast.person("operator"), try await cast.person("anna"))
+            try cast.introduce(other, anna)
+            _ = try await cast.tresor("notes", of: anna, readers: [other])
+            let command = ["import", site["clinic.db"], site["store.db"], "--yes"]
+            let first = await ServerProcess.run(command)
+            let words = "in the others, at the service, an owner shares with the new one and revokes the former"
+            #expect(first.code == 16 && first.error.contains(words), "\(first.error)")
+            let second = await ServerProcess.run(command)
+            #expect(second.code == 0, "\(second.error)")
+        }
     }
 #endif

@@ -18,10 +18,17 @@
         /// A process that has read the file of revocations at its start.
         let service: Service
 
-        /// - Parameter count: the number of entries that the backup has.
-        init(to count: Int) async throws {
+        /// - Parameters:
+        ///   - count: the number of entries that the backup has.
+        ///   - seconds: the time from the removal to the start of that process.
+        ///   - extend: makes the log longer, and returns what did not go through the store of the household.
+        init(
+            to count: Int, after seconds: UInt64 = RequestStatement.maximumLead + 1,
+            extending extend: (Household) async throws -> [AppendRequest] = { _ in [] }
+        ) async throws {
             house = try await Household(Bench())
-            requests = house.store.appends
+            let further = try await extend(house)
+            requests = (house.store.appends + further).sorted { $0.sequence < $1.sequence }
             // The removal is written down where it is made.
             let noted = NotedRevocations()
             let before = try await Bench()
@@ -32,8 +39,8 @@
             service = try await bench.anotherService()
             let founder = try await Self.register(house.owner, at: bench)
             for request in requests.prefix(count) { _ = try await founder.ask(request) }
+            bench.clock.now += seconds
             try await service.apply(noted.list)
-            bench.clock.now += RequestStatement.maximumLead + 1
         }
 
         private static func register(_ session: Session, at bench: Bench) async throws -> Signer {
@@ -50,15 +57,26 @@
 
         /// A request to append an entry that somebody signs now, behind so many others.
         func request(
-            _ body: EntryBody, by author: Session, behind count: Int, wraps: [[UInt8]] = [], removing: [UserID] = []
+            _ body: EntryBody, by author: Session, behind count: Int, wraps: [[UInt8]] = [], removing: [UserID] = [],
+            dated time: UInt64? = nil
         ) throws -> AppendRequest {
             let previous = try Entry(requests[count - 1].entry).hash()
             let entry = try Entry(
                 tresor: house.tresor, sequence: UInt64(count), previous: previous, author: author.identity,
-                time: bench.clock.now, body: body)
+                time: time ?? bench.clock.now, body: body)
             return AppendRequest(
                 tresor: house.tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes, wraps: wraps,
                 removing: removing)
+        }
+
+        /// An entry that the writer of a household signs and sends.
+        static func write(in house: Household, dated time: UInt64) async throws -> AppendRequest {
+            let entry = try await house.entry(.additive(.sample), by: house.writer, time: time)
+            let request = AppendRequest(
+                tresor: house.tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes, wraps: [],
+                removing: [])
+            _ = try await house.signer(house.writer).ask(request)
+            return request
         }
 
         /// A reply to an entry that somebody signs now.
@@ -112,6 +130,63 @@
             #expect(try await restored.reply(sample, by: house.writer, behind: 5) == .done)
         }
 
+        /// The author of an entry may be the only one who remembers it. The clock of the author may have been ahead, and a
+        /// log that was imported may have any time.
+        @Test(arguments: [0, RequestStatement.clockWindow, 10 * 366 * 86_400] as [UInt64])
+        func aWriterAloneRemembers(lead: UInt64) async throws {
+            let restored = try await RestoredHousehold(to: 5) { house in
+                let written = try await RestoredHousehold.write(
+                    in: house, dated: house.bench.clock.now + lead)
+                try await house.owner.tresor(house.tresor).perform(.revoke([house.reader.user]))
+                return [written]
+            }
+            let (house, requests) = (restored.house, restored.requests)
+            #expect(requests.count == 7)
+            #expect(try await restored.reply(sample, by: house.writer, behind: 5) == .behind)
+            let writer = try await restored.signer(house.writer)
+            #expect(try await writer.ask(requests[5]).outcome == .done)
+            #expect(try await writer.ask(requests[6].with(wraps: [])).outcome == .done)
+            #expect(try await restored.reply(sample, by: house.writer, behind: 7) == .done)
+        }
+
+        @Test func somebodyWhoLeftRestoresThat() async throws {
+            let restored = try await RestoredHousehold(to: 5) { house in
+                let written = try await RestoredHousehold.write(in: house, dated: house.bench.clock.now)
+                try await house.writer.tresor(house.tresor).perform(.leave)
+                return [written]
+            }
+            let writer = try await restored.signer(restored.house.writer)
+            for request in restored.requests[5...] { #expect(try await writer.ask(request).outcome == .done) }
+            #expect(try await restored.reply(sample, by: restored.house.owner, behind: 7) == .done)
+        }
+
+        /// A restore may follow the removal at once.
+        @Test(arguments: [0, 10] as [UInt64]) func A237_whatIsSignedBehindTheStartIsNotOld(seconds: UInt64) async throws
+        {
+            let restored = try await RestoredHousehold(to: 3, after: seconds)
+            for author in [restored.house.writer, restored.house.owner] {
+                #expect(try await restored.reply(sample, by: author, behind: 3) == .behind)
+            }
+        }
+
+        @Test func A237_thePersonWhoWasRemovedTakesNoPlace() async throws {
+            let restored = try await RestoredHousehold(to: 3)
+            let (house, requests) = (restored.house, restored.requests)
+            let (removed, accomplice) = (
+                try await restored.signer(house.removed), try await restored.signer(house.reader)
+            )
+            func leave(behind count: Int, dated time: UInt64? = nil) throws -> AppendRequest {
+                try restored.request(
+                    .leave, by: house.removed, behind: count, removing: [house.removed.user], dated: time)
+            }
+            #expect(try await removed.reply(leave(behind: 3, dated: house.bench.clock.now)) == .behind)
+            #expect(try await accomplice.reply(leave(behind: 3)) == .behind)
+            #expect(try await accomplice.ask(requests[3].with(wraps: [])).outcome == .done)
+            // It is not the owner's act that ended their access.
+            #expect(try await accomplice.reply(leave(behind: 4)) == .behind)
+            #expect(try await accomplice.ask(requests[4].with(wraps: [])).outcome == .done)
+        }
+
         /// The record of a removal may be there without its entry, as when a process was killed. An owner repeats it.
         @Test func anOwnerRemovesTheSamePeopleAgain() async throws {
             let restored = try await RestoredHousehold(to: 4)
@@ -130,6 +205,31 @@
             #expect(try await owner.reply(remove([house.removed.user, house.reader.user])) == .behind)
             #expect(try await owner.ask(remove([house.removed.user])).outcome == .done)
             #expect(try await restored.service.check().isClean)
+        }
+
+        /// A removal that was written down and failed keeps no place from the entry that came instead.
+        @Test func A237_anotherEntryTakesThePlaceOfARemovalThatFailed() async throws {
+            let bench = try await Bench()
+            let house = try await Household(bench)
+            let (engine, noted) = (FailingEngine(bench.engine), NotedRevocations())
+            var settings = bench.settings
+            settings.revocations = noted
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            let reader = try house.signer(house.reader).at(service)
+            let leave = try await house.request(.leave, by: house.reader, removing: [house.reader.user])
+            engine.failEnds(.store(.inputOutput), count: .max)
+            _ = try await reader.reply(leave)
+            let written = try await house.request(sample, by: house.writer)
+            // The database is then as a backup has it.
+            _ = try await house.signer(house.writer).at(service).reply(written)
+            #expect(noted.list.count == 2)
+            bench.clock.now += 600
+            let next = try await bench.anotherService()
+            try await next.apply(noted.list)
+            let late = try await house.request(sample, by: house.writer)
+            #expect(try await house.signer(house.writer).at(next).reply(late) == .behind)
+            #expect(try await house.signer(house.writer).at(next).ask(written).outcome == .done)
         }
 
         /// The founder may give the tresor up.

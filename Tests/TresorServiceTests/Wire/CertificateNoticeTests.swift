@@ -67,11 +67,13 @@
             defer { files.remove() }
             let certificates = try files.certificates
             let (end, day) = (certificates.end, 86_400)
-            #expect(certificates.reminder(at: end - 15 * day) == nil)
-            let soon = try #require(certificates.reminder(at: end - 13 * day))
+            // It is good for 30 days, of which it is a third.
+            #expect(certificates.reminder(at: end - 11 * day) == nil)
+            let soon = try #require(certificates.reminder(at: end - 9 * day))
             #expect(soon.hasPrefix("\(files.certificate.path) is good until "))
-            #expect(certificates.reminder(at: end - 13 * day) == nil)
-            #expect(certificates.reminder(at: end - 12 * day) == soon)
+            #expect(soon.hasSuffix(": renew it, then reload the service"))
+            #expect(certificates.reminder(at: end - 9 * day) == nil)
+            #expect(certificates.reminder(at: end - 8 * day) == soon)
             let past = try #require(certificates.reminder(at: end + day))
             #expect(past.hasPrefix("\(files.certificate.path) was good until "))
         }

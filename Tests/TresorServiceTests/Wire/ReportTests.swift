@@ -186,8 +186,15 @@
             let exchange = Exchange(source: [], head: head("localhost"), budget: proxied.bodies)
             report.answered(exchange, WireReply(ServiceReply(.unauthorized)), .proxyHost)
             let line = try #require(log.all.last)
-            #expect(line.contains("\"level\":\"error\",\"event\":\"request\",\"operation\":\"card\",\"status\":401"))
+            // A stranger can name any address, so it is no error of the service.
+            #expect(line.contains("\"level\":\"info\",\"event\":\"request\",\"operation\":\"card\",\"status\":401"))
             #expect(line.contains("\"error\":\"no_access\",\"cause\":\"proxy-host\""))
+        }
+
+        @Test func whatLastsIsSaidOnceAMinute() {
+            let (reminder, start) = (MinuteReminder(), ContinuousClock.now)
+            let seconds = [0, 1, 59, 60, 61, 119, 120]
+            #expect(seconds.filter { reminder.isDue(at: start + .seconds($0)) } == [0, 60, 120])
         }
 
         @Test("The forms of a time")

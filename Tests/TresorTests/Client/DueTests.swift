@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import Tresor
 @testable import TresorCore
@@ -66,5 +67,25 @@ import TresorStore
             try await anna.tresors.perform(act, on: tresor, expecting: effect)
             #expect(try await anna.client.logs.state(of: tresor).members.count == 1)
         }
+    }
+
+    /// A log from a backup that lacks a removal takes that alone, and then what is due.
+    @Test func aRevocationGoesAloneIntoALogThatIsBehind() async throws {
+        world.clock.now = end + 1
+        let behind = FaultyStore(world.store) { $0.name == "append" ? .refusing(.store(.behind)) : nil }
+        let device = world.session(
+            of: anna, home: try #require(anna.client.home as? MemoryHome).copy(), seeing: behind)
+        let start = try await count()
+        let due = try await device.tresors.due(in: tresor)
+        #expect(due.ended == [bob.identity.user])
+        let act = Act.revoke([cam.identity.user])
+        let shown = try device.tresors.effectBlocking(of: act, in: due.state)
+        #expect(try await device.tresors.settle(due, before: act, shown: shown) == shown)
+        let other = try device.tresors.effectBlocking(of: .rotate, in: due.state)
+        let error = await failure { _ = try await device.tresors.settle(due, before: .rotate, shown: other) }
+        #expect(error == .store(.behind))
+        #expect(try await count() == start)
+        try await anna.tresors.perform(act, on: tresor, expecting: shown)
+        #expect(try await anna.client.logs.state(of: tresor).members.count == 2)
     }
 }
