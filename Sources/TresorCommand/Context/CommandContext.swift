@@ -125,7 +125,9 @@ struct CommandContext: Sendable {
             told.note(tresor) {
                 let title = name.map { DisplayText.name($0.bytes) } ?? ShortID.text(of: tresor)
                 let word = name.map { Shell.word($0, or: tresor) } ?? ShortID.text(of: tresor)
-                output.say("\(title) has changed in this store alone: the others need an export before they write")
+                output.say(
+                    "\(title) has changed in this store alone: people with a store of their own need an export before they "
+                        + "write")
                 output.hint("tresor export -t \(word) -o FILE")
             }
         }
