@@ -164,7 +164,8 @@ struct RevokeRun {
     private func say(_ effect: Effect, _ step: Step, _ state: LogState) {
         guard !effect.isNothing, !command.dryRun else { return }
         if command.me {
-            workplace.output.say("you have left \(step.title); its next writer changes the key")
+            let next = session.client.archive.isCopied(step.summary.tresor) ? "an owner" : "its next writer"
+            workplace.output.say("you have left \(step.title); \(next) changes the key")
         } else {
             let names = effect.dismissed.map { workplace.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
             let verb = effect.dismissed.count == 1 ? "was" : "were"
