@@ -152,7 +152,11 @@ struct RevokeRun {
     }
 
     private func remaining(_ step: Step) -> String {
-        let stay = step.effect.remaining == 1 ? "1 person stays" : "\(step.effect.remaining) people stay"
+        // Those whose last day has passed are removed before.
+        let count =
+            step.effect.remaining
+            - step.due.ended.count { step.state.members[$0] != nil && !step.effect.dismissed.contains($0) }
+        let stay = count == 1 ? "1 person stays" : "\(count) people stay"
         return "\(stay); files sealed before keep key \(step.state.epoch) (tresor reseal FILE… changes that)."
     }
 
