@@ -74,11 +74,14 @@ extension TresorResolver {
     func newKeysRefusal(in state: LogState, _ session: Session) -> CommandFailure {
         let (title, word, owner) = names(in: state, session)
         let person = Shell.word(session.identity.handle, or: session.user)
+        let rest =
+            state.approvers.contains(session.user)
+            ? "; until then you cannot approve"
+            : state.members[session.user] == nil ? "" : "; until then you can read, and not write"
         return CommandFailure(
             .noAccess,
             "\(title) came to this store by an export, so \(owner) adds your new keys: send \(owner) your new card, and import "
-                + "the export that comes back; if \(owner) uses this store too, no export is needed; until then you can read, "
-                + "and not write",
+                + "the export that comes back; if \(owner) uses this store too, no export is needed\(rest)",
             hints: [
                 "tresor card -o CARD",
                 "ask \(owner) to run: tresor verify \(person) --card CARD && tresor rotate -t \(word) && "
