@@ -8,6 +8,8 @@ public struct PlannedAct: Sendable {
     package let act: Act
     /// The effect that it has at the present state of the log.
     public let effect: Effect
+    /// The updates of this home that come with it.
+    package let due: Due
     /// The tresor.
     package let tresor: TresorHandle
 
@@ -18,6 +20,8 @@ public struct PlannedAct: Sendable {
     ///   ``TresorError/cancelled`` for a task that was cancelled before the act was sent. Otherwise the errors of
     ///   ``TresorHandle/plan(_:)``, and ``TresorError/store(_:)`` when the store did not keep the entry.
     @concurrent @discardableResult public func perform() async throws(TresorError) -> Effect {
-        try await tresor.session.tresors.perform(act, on: tresor.id, expecting: effect).effect
+        let tresors = tresor.session.tresors
+        let settled = try await tresors.settle(due, before: act, shown: effect)
+        return try await tresors.perform(act, on: tresor.id, expecting: settled).effect
     }
 }

@@ -241,18 +241,25 @@ extension TresorHandle {
         try await session.tresors.perform(act, on: id).effect
     }
 
-    /// Computes the effect of an act, to be shown before it is performed. Changes nothing, except that an owner first
-    /// ends expired grants.
+    /// Computes the effect of an act, to be shown before it is performed. Changes nothing, except what decides the effect:
+    /// an owner first adds the newer card of a founder, and before a share ends expired grants. An owner's
+    /// ``PlannedAct/perform()`` ends and adds the others.
     ///
     /// - Throws: ``TresorError/noAccess`` unless this person may do it; ``TresorError/unverified`` for a person or a
     ///   founder whose safety number was never compared; ``TresorError/usage(_:)`` with the reason for an act that the
     ///   log does not allow; ``TresorError/store(_:)`` when the store cannot be read.
     @concurrent public func plan(_ act: Act) async throws(TresorError) -> PlannedAct {
+        let tresors = session.tresors
+        var isShare = false
         if case .share(let people, _, _, _) = act.kind {
-            try session.tresors.checkPeople(people, acceptingUnverified: false)
+            try tresors.checkPeople(people, acceptingUnverified: false)
+            isShare = true
         }
-        let state = act == .leave ? try await state() : try await session.tresors.settle(id)
-        return PlannedAct(act: act, effect: try await session.tresors.effect(of: act, in: state), tresor: self)
+        var due = act == .leave ? Due(try await state()) : try await tresors.due(in: id)
+        if isShare && !due.ended.isEmpty || due.renewed.contains(due.state.founder) {
+            due = Due(try await tresors.settle(id))
+        }
+        return PlannedAct(act: act, effect: try await tresors.effect(of: act, in: due.state), due: due, tresor: self)
     }
 
     /// Reads the members and this home's trust in them, by rising user id.

@@ -180,8 +180,8 @@ extension LogArchive {
         client.storeName.map { notedStores().awaits($0, kit: locator) } ?? false
     }
 
-    /// Whether this home has brought an export of a tresor to this store, or as an owner has made one there. Others then
-    /// have stores in which they may write too.
+    /// Whether this home has brought an export of a tresor to this store, or as an owner has made one there. Others
+    /// may then have stores in which they write too.
     package func isCopied(_ tresor: TresorID) -> Bool {
         client.storeName.map { notedStores().isCopied(tresor, in: $0) } ?? false
     }

@@ -218,7 +218,9 @@ package struct Decisions: Sendable {
             let state = try await client.uninterrupted { [client] () async throws(TresorError) in
                 try await client.logs.state(of: tresor)
             }
-            return run.sent.prefix(while: state.contains).count
+            let count = run.sent.prefix(while: state.contains).count
+            if count > 0 { LogWriter(session: session).tellWhomItLeavesBehind(state) }
+            return count
         } catch {
             throw LogWriter.error(error, afterConfirmed: run.confirmedCount > 0)
         }

@@ -62,12 +62,16 @@ package struct LogWriter: Sendable {
         client.steadyLogs?.forget(change.tresor)
         let outcome = try await client.store.append(change)
         let state = try await confirm(entry, outcome, wraps: wraps)
-        if let state, client.archive.isCopied(change.tresor),
-            state.members.keys.contains(where: { $0 != identity.user })
-        {
-            client.leavesBehind(state.tresor, session.tresors.knownNameBlocking(of: state.tresor))
-        }
+        if let state { tellWhomItLeavesBehind(state) }
         return state
+    }
+
+    /// Tells it after an entry of this person where exports carry the tresor, and it has other members.
+    func tellWhomItLeavesBehind(_ state: LogState) {
+        guard client.archive.isCopied(state.tresor), state.members.keys.contains(where: { $0 != identity.user }) else {
+            return
+        }
+        client.leavesBehind(state.tresor, session.tresors.knownNameBlocking(of: state.tresor))
     }
 
     /// Decides by the next verified read whether a write happened, whatever the store answered. Returns `nil` when

@@ -15,7 +15,7 @@ extension CheckCommand {
         try await finishCleanup(session, workplace)
         if let id = ids.first { return try await repair(id, "", session, workplace) }
         var outcomes = Outcomes()
-        for id in try await damaged(session) {
+        for id in try await damaged(session, workplace) {
             let name = session.tresors.knownNameBlocking(of: id)
             let title = name.map { DisplayText.name($0.bytes) } ?? String(id.description.prefix(10))
             do {
@@ -34,8 +34,10 @@ extension CheckCommand {
         try outcomes.finish()
     }
 
-    /// The tresors of which the store has lost something, as far as a check tells, and those that could not be checked.
-    private func damaged(_ session: Session) async throws -> [TresorID] {
+    /// The tresors of which the store has lost something, as far as a check tells, and those that could not be checked. A
+    /// store that this run made has lost all, wherever they lie.
+    private func damaged(_ session: Session, _ workplace: CommandContext) async throws -> [TresorID] {
+        if workplace.hasMadeStore { return try session.client.logs.knownBlocking() }
         var found: Set<TresorID> = []
         for finding in try await session.client.audit.check() {
             switch (finding.subject, finding.remark) {

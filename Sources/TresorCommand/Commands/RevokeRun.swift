@@ -152,7 +152,11 @@ struct RevokeRun {
     }
 
     private func remaining(_ step: Step) -> String {
-        let stay = step.effect.remaining == 1 ? "1 person stays" : "\(step.effect.remaining) people stay"
+        // Those whose last day has passed are removed before.
+        let count =
+            step.effect.remaining
+            - step.due.ended.count { step.state.members[$0] != nil && !step.effect.dismissed.contains($0) }
+        let stay = count == 1 ? "1 person stays" : "\(count) people stay"
         return "\(stay); files sealed before keep key \(step.state.epoch) (tresor reseal FILE… changes that)."
     }
 
@@ -164,7 +168,8 @@ struct RevokeRun {
     private func say(_ effect: Effect, _ step: Step, _ state: LogState) {
         guard !effect.isNothing, !command.dryRun else { return }
         if command.me {
-            workplace.output.say("you have left \(step.title); its next writer changes the key")
+            let next = session.client.archive.isCopied(step.summary.tresor) ? "an owner" : "its next writer"
+            workplace.output.say("you have left \(step.title); \(next) changes the key")
         } else {
             let names = effect.dismissed.map { workplace.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
             let verb = effect.dismissed.count == 1 ? "was" : "were"

@@ -14,6 +14,8 @@ struct CommandContext: Sendable {
     private let speaking: (session: Session, isByDevice: Bool)?
     /// The service that is the store; `nil` before a file.
     let service: ServiceClient?
+    /// Whether this run made the store.
+    private(set) var hasMadeStore = false
 
     var output: Output { invocation.output }
     /// The session in whose name a service is asked; `nil` before a file.
@@ -73,7 +75,9 @@ struct CommandContext: Sendable {
         let context = try await open(options, creating: true)
         context.output.say("there was no store at \(DisplayText.quoted(path)): a new one is made")
         let session = Session(client: context.client, identity: identity)
-        return CommandContext(invocation: context.invocation, speaking: (session, false), service: nil)
+        var opened = CommandContext(invocation: context.invocation, speaking: (session, false), service: nil)
+        opened.hasMadeStore = true
+        return opened
     }
 
     private static func missingStore(at path: String, for places: Paths) -> CommandFailure {
@@ -121,7 +125,9 @@ struct CommandContext: Sendable {
             told.note(tresor) {
                 let title = name.map { DisplayText.name($0.bytes) } ?? ShortID.text(of: tresor)
                 let word = name.map { Shell.word($0, or: tresor) } ?? ShortID.text(of: tresor)
-                output.say("\(title) has changed in this store alone: the others need an export before they write")
+                output.say(
+                    "\(title) has changed in this store alone: people with a store of their own need an export before they "
+                        + "write")
                 output.hint("tresor export -t \(word) -o FILE")
             }
         }

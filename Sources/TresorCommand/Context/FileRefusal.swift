@@ -15,7 +15,6 @@ struct FileRefusal {
     let requiresCurrent: Bool
 
     func failure(_ error: TresorError, _ header: FileHeader) async -> CommandFailure {
-        if let failure = await otherHistory(error, header) { return failure }
         guard error == .noAccess else {
             if error == .unverified,
                 let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
@@ -33,7 +32,11 @@ struct FileRefusal {
                     of: error, "\(input.shownName) or the store belongs to another history than this home has verified",
                     hints: workplace.tresors.forkHints(of: header.tresor), file: input.path)
             }
-            return Self.failure(error, input)
+            let failure = Self.failure(error, input)
+            guard error == .altered, input.change == nil,
+                let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
+            else { return failure }
+            return addingHistory(to: failure, of: header, in: state)
         }
         let id = header.tresor.description.prefix(10)
         let state: LogState?
@@ -63,21 +66,19 @@ struct FileRefusal {
         return await failure(error, header, in: state)
     }
 
-    /// Explains a file that does not open and names a head that the log does not have: it was sealed in a store where the
-    /// tresor went on by itself, or it is damaged or forged. `nil` for any other.
-    private func otherHistory(_ error: TresorError, _ header: FileHeader) async -> CommandFailure? {
-        guard error == .altered && input.change == nil || error == .noAccess,
-            let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no),
-            state.members[session.user] != nil, header.head.sequence <= state.head.sequence,
-            !state.contains(header.head), error == .altered || header.epoch > state.epoch
-        else { return nil }
+    /// Adds to a refusal that a file names an entry which the log does not have: it may have been sealed in a store where
+    /// the tresor went on by itself. Nothing proves the header of a file that is not open, so the refusal stays what it is.
+    private func addingHistory(
+        to failure: CommandFailure, of header: FileHeader, in state: LogState
+    ) -> CommandFailure {
+        guard state.members[session.user] != nil, header.head.sequence <= state.head.sequence,
+            !state.contains(header.head)
+        else { return failure }
         let name = session.tresors.knownNameBlocking(of: header.tresor).map { DisplayText.name($0.bytes) }
         let title = name ?? String(header.tresor.description.prefix(10))
         return CommandFailure(
-            .forked,
-            "\(input.shownName) names another entry \(header.head.sequence) of \(title) than this home has verified: it was "
-                + "sealed in a store where \(title) has another history, or it is damaged or not genuine",
-            hints: ["tresor log -t \(ShortID.text(of: header.tresor))"], file: input.path)
+            failure.error, "\(failure.message); or it is of another history of \(title): nothing proves which",
+            hints: failure.hints + ["tresor log -t \(ShortID.text(of: header.tresor))"], file: failure.file)
     }
 
     /// Explains a store that shows less of the log than the file names: an old copy, or a forged file.
@@ -179,7 +180,8 @@ struct FileRefusal {
                 ? "is by somebody who may no longer write in \(title)"
                 : "is by somebody who was not allowed to write it, or under a key that you do not have"
         }
-        return CommandFailure(of: error, "\(input.shownName) \(reason)", file: input.path)
+        let failure = CommandFailure(of: error, "\(input.shownName) \(reason)", file: input.path)
+        return header.epoch > state.epoch ? addingHistory(to: failure, of: header, in: state) : failure
     }
 
     /// The messages that need no identity.

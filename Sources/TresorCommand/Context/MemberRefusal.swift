@@ -59,8 +59,9 @@ extension TresorResolver {
         return CommandFailure(
             .noAccess,
             "a member left \(title) or has new keys, and \(owner) must change its key first: it came to this store by an "
-                + "export, and a change of the key here would begin another history; send \(owner) an export, and import "
-                + "the one that comes back",
+                + "export, and a change of the key here could begin another history; send \(owner) an export, and import "
+                + "the one that comes back; if \(owner) uses this store too, ask \(owner) to run tresor rotate -t \(word) "
+                + "here",
             hints: [
                 "tresor export -t \(word) -o FILE",
                 "ask \(owner) to run: tresor import FILE && tresor rotate -t \(word) && tresor export -t \(word) -o FILE",
@@ -73,10 +74,14 @@ extension TresorResolver {
     func newKeysRefusal(in state: LogState, _ session: Session) -> CommandFailure {
         let (title, word, owner) = names(in: state, session)
         let person = Shell.word(session.identity.handle, or: session.user)
+        let rest =
+            state.approvers.contains(session.user)
+            ? "; until then you cannot approve"
+            : state.members[session.user] == nil ? "" : "; until then you can read, and not write"
         return CommandFailure(
             .noAccess,
             "\(title) came to this store by an export, so \(owner) adds your new keys: send \(owner) your new card, and import "
-                + "the export that comes back; until then you can read, and not write",
+                + "the export that comes back; if \(owner) uses this store too, no export is needed\(rest)",
             hints: [
                 "tresor card -o CARD",
                 "ask \(owner) to run: tresor verify \(person) --card CARD && tresor rotate -t \(word) && "

@@ -108,4 +108,20 @@ import TresorStore
         try await house.tresors.perform(.leave, on: tresor)
         #expect(left.withLock { $0 } == [tresor, tresor])
     }
+
+    /// An approver hears it once for all decisions of a run.
+    @Test func whoeverApprovesInSuchAStoreHearsThatTheOthersAreBehind() async throws {
+        let left = Mutex<[TresorID]>([])
+        let house = Self.session(of: self.house) { tresor, _ in left.withLock { $0.append(tresor) } }
+        let dora = try await world.quick("dora")
+        try world.introduce(anna, dora)
+        let rounds = try await anna.tresors.create(Name(typed: "rounds"), approvers: [house.chain]).tresor
+        try await anna.share(rounds, with: [carol])
+        try await anna.share(rounds, with: [dora])
+        _ = try await house.client.exchange.take(try await anna.client.exchange.export(rounds))
+        let grants = PendingGrant.all(in: try await house.client.logs.state(of: rounds))
+        try await Decisions(session: house).decide(grants.map { .approve($0) }, on: rounds)
+        #expect(grants.count == 2)
+        #expect(left.withLock { $0 } == [rounds])
+    }
 }

@@ -30,6 +30,37 @@ import TresorCrypto
         #expect(try await plans.state().members[house.user]?.role == .reader)
     }
 
+    /// A grant that has expired, and a card that was compared, wait for the yes as the act does.
+    @Test func aPlanWritesNothingThatIsDueBesideIt() async throws {
+        let cam = try await world.quick("cam")
+        try world.introduce(anna, cam)
+        let end = world.clock.now + 50
+        try await anna.share(plans.id, with: [house], notAfter: end)
+        try await anna.share(plans.id, with: [cam])
+        world.clock.now = end + 1
+        let (next, _) = try cam.identity.renewCard(time: end)
+        try anna.client.people.pinBlocking(next.chain)
+        let count = try await plans.state().entryCount
+        let plan = try await plans.plan(.rotate)
+        #expect(try await plans.state().entryCount == count)
+        try await plan.perform()
+        let state = try await plans.state()
+        #expect(state.entryCount == count + 3 && state.chain(of: cam.user) == next.chain)
+        #expect(state.members[house.user] == nil)
+    }
+
+    /// What a share means depends on who is still a member.
+    @Test func aPlanToShareEndsWhatHasExpired() async throws {
+        let end = world.clock.now + 50
+        try await anna.share(plans.id, with: [house], notAfter: end)
+        world.clock.now = end + 1
+        let plan = try await plans.plan(.share(with: [doctor]))
+        #expect(plan.effect.admitted == [house.user])
+        try await plan.perform()
+        let member = try #require(try await plans.state().members[house.user])
+        #expect(member.notAfter == nil)
+    }
+
     @Test func A67_aPlanThatMeansSomethingElseIsBusy() async throws {
         let plan = try await plans.plan(.share(with: [doctor]))
         try await plans.share(with: doctor, as: .writer)

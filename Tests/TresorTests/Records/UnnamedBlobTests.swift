@@ -46,6 +46,18 @@ import TresorTesting
         #expect(try await records.get("scan").content == AttachmentScene.content(70_000))
     }
 
+    /// A newer program may name blobs in a body of its own.
+    @Test func nothingIsDeletedWhileABodyIsUnknown() async throws {
+        let state = try await anna.client.logs.state(of: tresor)
+        let draft = EntryDraft(body: .additive(AdditiveBody(type: 200, [1])))
+        #expect(try await LogWriter(session: anna).append(draft, Effect(), to: state) != nil)
+        let records = anna.records(in: tresor)
+        _ = try await records.restore()
+        _ = try await records.compact()
+        #expect(await store.blob(killed, part: 0, in: tresor) != nil)
+        #expect(try await records.get("scan").content == AttachmentScene.content(70_000))
+    }
+
     /// An upload whose commit is not in the log yet is about to be named.
     @Test func whatIsOnItsWayStays() async throws {
         let records = anna.records(in: tresor)
