@@ -51,10 +51,10 @@ package struct Decisions: Sendable {
         private var last: (epochs: ClosedRange<UInt64>, keys: ApprovalKeys)?
 
         mutating func keys(
-            of epochs: ClosedRange<UInt64>, in state: LogState, by keyRing: KeyRing
+            of epochs: ClosedRange<UInt64>, in state: LogState, by session: Session
         ) async throws(TresorError) -> ApprovalKeys {
             if let last, last.epochs == epochs { return last.keys }
-            let keys = try await keyRing.approvalKeys(of: epochs, in: state)
+            let keys = try await session.keyRing.approvalKeys(of: epochs, in: state)
             last = (epochs, keys)
             return keys
         }
@@ -184,17 +184,17 @@ package struct Decisions: Sendable {
         switch decision {
         case .approve:
             let epochs = shown.history.epochsToRelease(at: state.epoch)
-            let opened = try await keys.keys(of: epochs, in: state, by: session.keyRing)
-            return (EntryDraft(body: .approve(try Self.approval(of: shown, with: opened, in: state))), effect)
+            let opened = try await keys.keys(of: epochs, in: state, by: session)
+            return (EntryDraft(body: .approve(try Self.approve(shown, with: opened, in: state))), effect)
         case .refuse:
             effect.dismissed = shown.people.map(\.user)
             return (EntryDraft(body: .refuse(RefuseBody(grant: shown.grant))), effect)
         }
     }
 
-    /// Makes an approval: the approval keys of each person, from those that this approver's wraps hold.
-    private static func approval(
-        of shown: PendingGrant, with keys: ApprovalKeys, in state: LogState
+    /// Makes an approval (SPEC §9.11, *approve*): the approval keys of each person, from those that this approver's wraps hold.
+    private static func approve(
+        _ shown: PendingGrant, with keys: ApprovalKeys, in state: LogState
     ) throws(TresorError) -> ApproveBody {
         let releases = try Cores.map(shown.people.count, grain: 16) { (range) throws(TresorError) in
             var releases: [Release] = []

@@ -84,8 +84,8 @@ struct CommandFailure: Error, Sendable {
     init(ofClock rotation: String) {
         self.init(
             of: .failed(.clock),
-            "\(TresorError.Fault.clock.rawValue): set it; if it is right, run at a terminal, which asks: "
-                + HintCompletion.complete(rotation), hints: [rotation])
+            "\(TresorError.Fault.clock.rawValue): set it; if it is right, run this at a terminal, which asks",
+            hints: [rotation])
     }
 
     /// The failure to read a content of a record that is not sent yet: the home has lost or altered a piece of it.
