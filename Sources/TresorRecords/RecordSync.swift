@@ -95,6 +95,8 @@ struct RecordSync: Sendable {
                 }
                 if error == .noAccess, (try? await isOut()) == true { continue }
                 report.held = error
+                // The store has something: a change of the key, or the commit that was made since.
+                if error == .failed(.notNoted), let box = try? await outbox.present() { report.outbox = box }
                 guard let failing else { return report }
                 report.damaged = failing.text
                 report.isFrozen = try await outbox.present().hasSent(failing)
