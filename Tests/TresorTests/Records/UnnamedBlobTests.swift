@@ -39,6 +39,14 @@ import TresorTesting
         #expect(try await records.get("scan").content == AttachmentScene.content(70_000))
     }
 
+    @Test func aCompactionIsDoneWhereTheStoreKeepsThem() async throws {
+        let world = World(store: KeepingStore(truth: store))
+        let records = Session(client: world.client(anna.client.home), identity: anna.identity).records(in: tresor)
+        _ = try await records.compact()
+        #expect(await store.blob(killed, part: 0, in: tresor) != nil)
+        #expect(try await anna.client.logs.state(of: tresor).checkpoint > 0)
+    }
+
     @Test func aRepairDeletesWhatNoEntryNames() async throws {
         let records = anna.records(in: tresor)
         _ = try await records.restore()
@@ -58,4 +66,13 @@ import TresorTesting
         #expect(await store.blob(film.hash, part: 0, in: tresor) != nil)
         #expect(await store.blob(killed, part: 0, in: tresor) == nil)
     }
+}
+
+/// A store that fails to delete what no entry names.
+private struct KeepingStore: FrontStore, UnnamedBlobStore {
+    let truth: any Store
+
+    func deleteBlobs(
+        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+    ) async throws(TresorError) { throw .store(.full) }
 }
