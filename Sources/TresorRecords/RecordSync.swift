@@ -129,7 +129,8 @@ struct RecordSync: Sendable {
         guard let tried else { return 0 }
         report.outbox = tried
         do throws(TresorError) {
-            let isNamed = try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
+            let isNamed = try await outbox.giveBackRoom(
+                of: box.sentAttachments.map(\.blob), namedFrom: 0, certainly: true)
             // The commit may have come into the log since it was looked for there.
             if isNamed, try await !isFree(sent) {
                 try await outbox.change { (outbox) throws(TresorError) in outbox.resume(sent, with: rows) }
