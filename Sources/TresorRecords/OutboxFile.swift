@@ -192,7 +192,8 @@ extension OutboxFile {
         let entries = try await CommitReader(client: client).records(of: state, from: first).all
         let named = Set(entries.compactMap { try? $0.body }.flatMap(\.blobs))
         let lost = blobs.filter { !named.contains($0) }
-        if isCertain, let store = client.hoardingStore, let last = try await LogWriter(session: session).head(of: state) {
+        if isCertain, let store = client.hoardingStore, let last = try await LogWriter(session: session).head(of: state)
+        {
             for portion in BlobPortion.all(of: lost) {
                 try Cancellation.check()
                 try await store.deleteBlobs(portion.map(\.hash), in: tresor, while: last)
