@@ -80,7 +80,12 @@ struct Compaction: Sendable {
                 var report = sealed ?? decided.report
                 report.note(deleting: decided.report.deletedCount > 0 ? blobs : [])
                 try await delete(blobs, by: decided, isFetched: sealed?.checkpoint == state.checkpoint)
-                try await UnnamedBlobs(session: session, tresor: tresor).delete()
+                do throws(TresorError) {
+                    try await UnnamedBlobs(session: session, tresor: tresor).delete()
+                } catch {
+                    // The rest is done. The next compaction deletes them.
+                    if error == .cancelled || error == .usage(.locked) { throw error }
+                }
                 return report
             }
         }

@@ -74,6 +74,9 @@ package struct Outbox: Hashable, Sendable, CustomStringConvertible {
     /// The records that have a change here, by rising name.
     var records: [Name] { newest.keys.sorted() }
 
+    /// Those whose newest change no commit has that was sent.
+    package var pendingRecords: Set<Name> { Set(pending.joined().map(\.record)) }
+
     /// Makes the items of a set of changes (SPEC §19.7, `change` step 1). Each replaces what is shown now of its record, or
     /// what the unsent change replaces on top of which it is made.
     ///

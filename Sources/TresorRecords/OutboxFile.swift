@@ -179,16 +179,28 @@ extension OutboxFile {
 
     /// Does the same at a service too, which would keep for days what it took.
     ///
+    /// - Parameter isCertain: whether a store that is no service deletes them only while the log ends as it was read.
     /// - Returns: whether an entry names one of them by now.
-    /// - Throws: the errors of reading the log and of the store.
-    @discardableResult func giveBackRoom(of blobs: [Blob], namedFrom first: UInt64) async throws(TresorError) -> Bool {
+    /// - Throws: ``TresorError/busy`` for a log that does not; the errors of reading the log and of the store.
+    @discardableResult func giveBackRoom(
+        of blobs: [Blob], namedFrom first: UInt64, certainly isCertain: Bool = false
+    ) async throws(TresorError) -> Bool {
         let client = session.client
         guard !blobs.isEmpty else { return false }
         // The newest log decides: a copy of this home may have sent them. It stays unseen by what is shown here.
         let state = try await client.logs.state(of: tresor, remembering: .no)
         let entries = try await CommitReader(client: client).records(of: state, from: first).all
         let named = Set(entries.compactMap { try? $0.body }.flatMap(\.blobs))
-        try await client.store.deleteFew(blobs.filter { !named.contains($0) }, in: tresor)
+        let lost = blobs.filter { !named.contains($0) }
+        if isCertain, let store = client.hoardingStore, let last = try await LogWriter(session: session).head(of: state)
+        {
+            for portion in BlobPortion.all(of: lost) {
+                try Cancellation.check()
+                try await store.deleteBlobs(portion.map(\.hash), in: tresor, while: last)
+            }
+        } else {
+            try await client.store.deleteFew(lost, in: tresor)
+        }
         return blobs.contains(where: named.contains)
     }
 

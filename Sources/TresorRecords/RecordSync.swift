@@ -95,6 +95,8 @@ struct RecordSync: Sendable {
                 }
                 if error == .noAccess, (try? await isOut()) == true { continue }
                 report.held = error
+                // The store has something: a change of the key, or the commit that was made since.
+                if error == .failed(.notNoted), let box = try? await outbox.present() { report.outbox = box }
                 guard let failing else { return report }
                 report.damaged = failing.text
                 report.isFrozen = try await outbox.present().hasSent(failing)
@@ -127,7 +129,8 @@ struct RecordSync: Sendable {
         guard let tried else { return 0 }
         report.outbox = tried
         do throws(TresorError) {
-            let isNamed = try await outbox.giveBackRoom(of: box.sentAttachments.map(\.blob), namedFrom: 0)
+            let isNamed = try await outbox.giveBackRoom(
+                of: box.sentAttachments.map(\.blob), namedFrom: 0, certainly: true)
             // The commit may have come into the log since it was looked for there.
             if isNamed, try await !isFree(sent) {
                 try await outbox.change { (outbox) throws(TresorError) in outbox.resume(sent, with: rows) }

@@ -69,6 +69,10 @@ extension SQLiteStore: UnnamedBlobStore {
         let unnamed = try await connection.read { database in
             try BlobTable(database: database, tresor: tresor).hashes().filter { !named.contains($0) }
         }
-        if !unnamed.isEmpty { try await deleteParts(of: unnamed, in: tresor, while: last) }
+        if !unnamed.isEmpty { try await deleteBlobs(unnamed, in: tresor, while: last) }
     }
+
+    package func deleteBlobs(
+        _ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]
+    ) async throws(TresorError) { try await deleteParts(of: hashes, in: tresor, while: last) }
 }

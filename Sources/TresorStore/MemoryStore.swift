@@ -197,4 +197,9 @@ extension MemoryStore: UnnamedBlobStore {
         guard logs[tresor]?.last == last else { throw .busy }
         blobs = blobs.filter { place, _ in place.tresor != tresor || named.contains(place.hash) }
     }
+
+    package func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) throws(TresorError) {
+        guard logs[tresor]?.last == last else { throw .busy }
+        deleteBlobs(hashes, in: tresor)
+    }
 }

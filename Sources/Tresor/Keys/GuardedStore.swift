@@ -200,4 +200,11 @@ extension GuardedStore: UnnamedBlobStore {
             try await base.deleteBlobs(besides: named, in: tresor, while: last)
         }
     }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) async throws(TresorError) {
+        guard let base = base as? any UnnamedBlobStore else { return }
+        try await guarded { () async throws(TresorError) in
+            try await base.deleteBlobs(hashes, in: tresor, while: last)
+        }
+    }
 }

@@ -94,6 +94,14 @@ package struct NotedStores: Hashable, Sendable {
         }
     }
 
+    /// Gives a store that has moved its new name.
+    package mutating func rename(_ former: StoreName, to name: StoreName) {
+        for (tresor, roles) in stores.compactMapValues({ $0[former] }) {
+            stores[tresor]?[former] = nil
+            stores[tresor, default: [:]][name, default: []].formUnion(roles)
+        }
+    }
+
     /// Forgets the stores of a tresor.
     package mutating func forget(_ tresor: TresorID) { stores[tresor] = nil }
 
@@ -163,6 +171,11 @@ extension LogArchive {
     /// Notes that this store is a service at which a person registered.
     package func noteStore(ofAccount user: UserID) throws(TresorError) {
         try change { (noted, here) in _ = noted.note(here, of: TresorID(user.digest)) }
+    }
+
+    /// Notes that this store is one that had another name until now.
+    package func renameStore(_ former: StoreName) throws(TresorError) {
+        try change { (noted, here) in if former != here { noted.rename(former, to: here) } }
     }
 
     /// Notes that this store has the copy that a kit opens.

@@ -39,7 +39,7 @@ struct DeviceAddition {
         guard try invocation.places.directoryOfStore() == nil else {
             throw CommandFailure(
                 .usage,
-                "the store is in the home, where no other machine reaches it: restore the identity there with this file, which "
+                "the store is in the home: put it elsewhere with --store, or restore the identity there with this file, which "
                     + "needs no store, and with the words of the kit",
                 hints: ["tresor export --recovery -o FILE"])
         }

@@ -88,7 +88,7 @@ struct IdentityRotation {
             let path = String(decoding: other.bytes, as: UTF8.self)
             let word = name.map { Shell.word($0, or: renewal.tresor) } ?? id
             workplace.output.say("\(title): lies in \(DisplayText.quoted(path)), where its log still has your old keys")
-            workplace.output.hint("tresor check --repair -t \(word) --store \(Shell.path(path))")
+            workplace.output.hint("tresor check --repair -t \(word) \(workplace.invocation.places.options(to: path))")
         } else if renewal.isMadeWithOldKeys {
             workplace.output.say("\(title): \(TresorResolver.oldKeysWords)")
             workplace.output.hint("tresor verify --mine \(id)")

@@ -120,8 +120,8 @@ struct LoginCommand: SurfaceCommand {
 
     /// Names the tresors of this home that anyone with the older keys of its person can have made. The person alone knows
     /// that they made them.
-    private func tellOwnTresors(of session: Session, _ output: Output) {
-        let client = session.client
+    private func tellOwnTresors(of session: Session, _ workplace: CommandContext) {
+        let (client, output) = (session.client, workplace.output)
         for tresor in (try? client.logs.knownBlocking()) ?? [] {
             guard session.tresors.knownNameBlocking(of: tresor) != .own,
                 let state = try? client.archive.verifiedState(of: tresor), state.founder == session.identity.user,
@@ -130,7 +130,8 @@ struct LoginCommand: SurfaceCommand {
             let failure = TresorResolver.madeWithOldKeys(tresor, hint: "")
             output.say(failure.message)
             let store = client.archive.otherStore(of: tresor).map { String(decoding: $0.bytes, as: UTF8.self) }
-            for hint in failure.hints { output.hint(hint + (store.map { " --store \(Shell.path($0))" } ?? "")) }
+            let options = store.map { " " + workplace.invocation.places.options(to: $0) } ?? ""
+            for hint in failure.hints { output.hint(hint + options) }
         }
     }
 
@@ -149,7 +150,7 @@ struct LoginCommand: SurfaceCommand {
         output.say(
             "\(DisplayText.name(chain.handle.bytes)) is logged in at \(service.place), generation "
                 + "\(chain.newest.generation); this password opens the home")
-        if changed == "keys" { tellOwnTresors(of: session, output) }
+        if changed == "keys" { tellOwnTresors(of: session, workplace) }
         guard options.json else { return try output.line(try chain.number().grouped) }
         try output.object([
             "type": "login", "service": .string(try workplace.invocation.places.store()),

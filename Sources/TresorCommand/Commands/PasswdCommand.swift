@@ -16,7 +16,7 @@ struct PasswdCommand: SurfaceCommand {
                 another home of yours gets it with tresor login. If the password leaked and the identity file was stolen, \
                 run tresor rotate --identity.
                 """,
-            classes: [.identity], further: [.busy, .forked, .store(.other)],
+            classes: [.identity], further: [.busy, .forked, .unverified, .store(.other)],
             examples: ["tresor passwd", "tresor passwd --password-file OLD --new-password-file NEW"])
     }
 
@@ -45,13 +45,7 @@ struct PasswdCommand: SurfaceCommand {
             for: handle.text, from: new, isFirst: false, made: KeygenCommand.makePassword)
         let password = try PasswordSource.prepared(typed)
         let cost = given ?? file.passwordCost ?? .standard
-        // The command that a warning names gives another service what this home has: that is nothing to warn of.
-        let isNew: Bool
-        if OtherServices(workplace).haveLogin {
-            isNew = (try? await workplace.client.unlock(password: password)) == nil
-        } else {
-            isNew = true
-        }
+        let isNew = await OtherServices(workplace).isNew(password, for: workplace.client)
         // The service comes first: a command that is killed behind it is run again with the old password.
         Interrupts.begin()
         defer { Interrupts.end() }

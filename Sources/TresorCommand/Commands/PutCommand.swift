@@ -305,7 +305,6 @@ struct PutCommand: InputsCommand {
         }
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
-        if held == .failed(.notNoted) { throw UnnotedChange.sent(to: title) }
         if held == .noAccess, let failure = tresors.copyRefusal(of: summary.tresor, session) {
             throw stays(failure, title, behind: failure.hints)
         }
@@ -313,10 +312,13 @@ struct PutCommand: InputsCommand {
             if case .failed = held { throw UnnotedChange.unknown(held, sentTo: title) }
             throw stays(CommandFailure(held), title)
         }
+        let names = try made.map { change throws(TresorError) in try Name(text: change.name) }
+        if held == .failed(.notNoted) {
+            throw UnnotedChange.failure(synced.outbox, of: made.isEmpty ? nil : names, sentTo: title)
+        }
         if held == .store(.full) {
             let failure = await workplace.noRoom(in: summary, session)
             let unsent = Set(try synced.unsent.map { text throws(TresorError) in try Name(text: text) })
-            let names = try made.map { change throws(TresorError) in try Name(text: change.name) }
             guard !made.isEmpty, unsent.isDisjoint(with: names) else {
                 throw stays(failure, title, behind: failure.hints)
             }

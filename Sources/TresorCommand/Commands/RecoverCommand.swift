@@ -138,6 +138,7 @@ struct RecoverCommand: SurfaceCommand {
         _ cost: Argon2id.Cost, _ workplace: CommandContext
     ) async throws -> RecoveredSession {
         let isNew = workplace.knowsNobody
+        let isOfHome = await !OtherServices(workplace).isNew(password, for: workplace.client)
         let recovered: RecoveredSession
         do {
             recovered = try await workplace.client.recovery.recover(
@@ -171,8 +172,8 @@ struct RecoverCommand: SurfaceCommand {
         }
         await ServiceLogin.renew(recovered.session, password, isRecovery: true, in: workplace)
         let others = OtherServices(workplace)
-        others.tell(.password)
-        try announce(recovered.session, workplace, behind: others.json(.password))
+        if !isOfHome { others.tell(.password) }
+        try announce(recovered.session, workplace, behind: isOfHome ? nil : others.json(.password))
         return recovered
     }
 

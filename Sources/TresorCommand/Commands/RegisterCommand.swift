@@ -92,8 +92,8 @@ struct RegisterCommand: SurfaceCommand {
 
     /// The meaning of an address that was given for the service that the home notes.
     private enum Move {
-        /// The service that this home uses has answered there, by its own word.
-        case same
+        /// The service that this home uses has answered there, by its own word; from its former address, if it has moved.
+        case same(from: ServiceAddress?)
         /// Another service has, and the home goes on to use the store that it used.
         case another
     }
@@ -111,11 +111,13 @@ struct RegisterCommand: SurfaceCommand {
             options.store != nil || noted?.address == given.address
         else { return nil }
         // The same address by another way, such as a proxy, is nothing to ask about. The home may not know who is there.
-        guard noted?.address != given.address else { return .same }
+        guard noted?.address != given.address else { return .same(from: nil) }
         let server = try await service.serverID()
         let claim: String
+        var former: ServiceAddress?
         if let noted, try KnownServices.server(at: noted.address.audience.hash(), in: workplace.client.home) == server {
             claim = "\(DisplayText.quoted(noted.address.description)), which this home uses"
+            former = noted.address
         } else if try ServiceLogin.isKept(from: server, in: places) {
             claim = "a service with a log-in of yours, which this home then uses"
         } else {
@@ -123,14 +125,17 @@ struct RegisterCommand: SurfaceCommand {
         }
         try workplace.confirm(
             "\(service.place) says that it is \(claim). did its operator give you this address?", yes: yes)
-        return .same
+        return .same(from: former)
     }
 
     /// Notes the address of a service that has moved. A tresor in another store has to be taken along first.
     private func tell(_ move: Move?, _ service: AskedService) throws {
         let output = service.workplace.output
         switch move {
-        case .same:
+        case .same(let former):
+            if let former = former.flatMap({ StoreName(Array($0.description.utf8)) }) {
+                try service.session.client.archive.renameStore(former)
+            }
             try service.workplace.invocation.places.noteStore()
             output.say("this home uses \(service.place) from now on")
         case .another:
@@ -141,10 +146,10 @@ struct RegisterCommand: SurfaceCommand {
                     ? "this home goes on to use \(store) without --store"
                     : "\(service.place) is another service than \(store), which this home goes on to use without --store"
             )
-            let authority = try places.service()?.certificates.map { " SSL_CERT_FILE=\(Shell.word($0))" } ?? ""
+            let authority = try places.service()?.certificates.map { ", with --store-ca \(Shell.word($0)) there" } ?? ""
             output.say(
-                "to use \(service.place) in each command, set it in your shell: export "
-                    + "TRESOR_STORE=\(Shell.word(try places.store()))\(authority)")
+                "to use \(service.place) in each command\(authority), set it in your shell: export "
+                    + "TRESOR_STORE=\(Shell.word(try places.store()))")
         case nil: break
         }
     }

@@ -292,7 +292,7 @@ struct SyncCommand: SurfaceCommand {
                 ? "nothing was sent, and the changes stay"
                 : "\(Self.count(report.unsent)) \(report.unsent.count == 1 ? "stays" : "stay")"
             if held == .failed(.notNoted) {
-                let unnoted = UnnotedChange.sent(to: title)
+                let unnoted = UnnotedChange.failure(report.outbox, sentTo: title)
                 tell(unnoted.message, unnoted.hints, of: summary, workplace)
             } else {
                 tell("\(what) in your home: \(failure.message)", failure.hints, of: summary, workplace)

@@ -155,10 +155,10 @@ struct FindingReport {
     /// A way out that writes to the store.
     private func way(_ out: String) -> String { isStoreDoubtful ? "" : out }
 
-    private static func elsewhere(_ path: String) -> String {
+    private func elsewhere(_ path: String) -> String {
         "this store does not have the copy that the recovery kit opens; "
             + "\(DisplayText.quoted(path)) had it: "
-            + HintCompletion.command("check --store \(Shell.path(path))")
+            + HintCompletion.command("check \(workplace.invocation.places.options(to: path))")
     }
 
     /// The words for unfinished work, as far as the journal tells.
@@ -205,7 +205,7 @@ struct FindingReport {
         case .withoutKitCopy:
             "the store has no copy that the recovery kit opens"
                 + way(": \(HintCompletion.command("recover --new-kit"))")
-        case .kitElsewhere(let store): Self.elsewhere(String(decoding: store.bytes, as: UTF8.self))
+        case .kitElsewhere(let store): elsewhere(String(decoding: store.bytes, as: UTF8.self))
         case .notPublished:
             "the store does not have the newest card" + way(": \(HintCompletion.command("check --repair"))")
         case .newerKeys:

@@ -19,16 +19,21 @@ struct OtherServices {
     }
 
     private let services: [Service]
+    private let places: Paths
     private let output: Output
 
     /// Looks into the home alone. What does not read there is for *check*.
     init(_ workplace: CommandContext) {
         services = (try? Self.services(workplace)) ?? []
-        output = workplace.output
+        (places, output) = (workplace.invocation.places, workplace.output)
     }
 
-    /// Whether the home knows of a log-in by password at one of them.
-    var haveLogin: Bool { services.contains(where: \.hasLogin) }
+    /// Whether a password is another one than that of the home: a command that a warning names brings it to another service
+    /// as it is, which is nothing to warn of.
+    func isNew(_ password: borrowing Password, for client: Client) async -> Bool {
+        guard services.contains(where: \.hasLogin) else { return true }
+        return (try? await client.unlock(password: password)) == nil
+    }
 
     private static func services(_ workplace: CommandContext) throws -> [Service] {
         let (places, home) = (workplace.invocation.places, workplace.client.home)
@@ -37,15 +42,17 @@ struct OtherServices {
             try? ServiceAddress(String(decoding: $0.bytes, as: UTF8.self))
         }
         let logins = try ServiceLogin.servers(in: home)
-        // A service that has moved is known at two addresses.
-        var met: Set<Hash256> = []
-        if let here = try places.service()?.address.audience.hash() {
-            if let server = try KnownServices.server(at: here, in: home) { met.insert(server) }
+        func server(at address: ServiceAddress) throws -> Hash256? {
+            try KnownServices.server(at: address.audience.hash(), in: home)
         }
+        // A server can claim any id: it hides no other address but one of the service that the home notes.
+        let known = try noted.first.flatMap { try server(at: $0) }
+        var met: Set<ServiceAddress> = []
+        if let here = try places.service() { met.insert(here.address) }
         var services: [Service] = []
         for address in noted + used {
-            guard let server = try KnownServices.server(at: address.audience.hash(), in: home),
-                met.insert(server).inserted
+            guard let server = try server(at: address), met.insert(address).inserted,
+                noted.contains(address) || server != known
             else { continue }
             services.append(Service(address: address, hasLogin: logins.contains(server)))
         }
@@ -55,12 +62,12 @@ struct OtherServices {
     /// Says of each what it goes on taking, and the command that ends it there.
     func tell(_ change: Change) {
         for service in services {
-            guard let command = Self.command(for: change, at: service) else { continue }
+            guard let command = command(for: change, at: service) else { continue }
             let place = DisplayText.quoted(service.address.description)
             output.warn(
                 change == .password
-                    ? "the log-in at \(place) still takes the password before this one"
-                    : "the service at \(place) still takes your keys before these"
+                    ? "the log-in at \(place) still takes an earlier password"
+                    : "the service at \(place) still takes your earlier keys"
                         + (service.hasLogin ? ", and the log-in there opens them" : ""),
                 hint: command)
         }
@@ -69,7 +76,7 @@ struct OtherServices {
     /// The same for an object; `nil` if there is none of them.
     func json(_ change: Change) -> JSON? {
         let rows: [JSON] = services.compactMap { service in
-            Self.command(for: change, at: service).map { command in
+            command(for: change, at: service).map { command in
                 JSON.object([
                     "store": .string(service.address.description),
                     "run": .string(HintCompletion.complete(command)),
@@ -80,19 +87,19 @@ struct OtherServices {
     }
 
     /// The command that brings a change to a service; `nil` if nothing there is older.
-    private static func command(for change: Change, at service: Service) -> String? {
-        let address = Shell.word(service.address.description)
+    private func command(for change: Change, at service: Service) -> String? {
+        let options = places.options(to: service.address.description)
         switch (change, service.hasLogin) {
-        case (.password, true): return "tresor passwd --store \(address)"
+        case (.password, true): return "tresor passwd \(options)"
         case (.password, false): return nil
-        case (.keys, true): return "tresor register --store \(address)"
-        case (.keys, false): return "tresor register --no-login --store \(address)"
+        case (.keys, true): return "tresor register \(options)"
+        case (.keys, false): return "tresor register --no-login \(options)"
         }
     }
 
     /// The command that brings new keys to a store; `nil` for a file.
     func command(forKeysAt store: StoreName) -> String? {
         services.first { store.bytes.elementsEqual($0.address.description.utf8) }
-            .flatMap { Self.command(for: .keys, at: $0) }
+            .flatMap { command(for: .keys, at: $0) }
     }
 }

@@ -250,7 +250,7 @@ struct ServiceLogin: Sendable {
         let places = workplace.invocation.places
         let isBelieved = (try? Self.believed(in: places)) != nil
         let home = workplace.client.home
-        let address = Shell.word((try? places.store()) ?? "ADDRESS")
+        let options = places.options(to: (try? places.store()) ?? "ADDRESS")
         return CommandFailure(
             of: .forked,
             "the service at \(place) shows an older log-in of yours than this home knows, or none: it was restored from a "
@@ -261,7 +261,7 @@ struct ServiceLogin: Sendable {
                     : "this home does not note this address: if its operator gave it to you, note it first"),
             hints: [
                 isBelieved
-                    ? Self.wayOut(of: home) : Self.wayOut(of: home, "tresor register --no-login --store \(address)")
+                    ? Self.wayOut(of: home) : Self.wayOut(of: home, "tresor register --no-login \(options)")
             ])
     }
 

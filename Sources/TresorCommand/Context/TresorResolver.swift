@@ -295,17 +295,13 @@ struct TresorResolver: Sendable {
         client.archive.otherStores(of: tresor).compactMap { hint(to: $0) }.prefix(1) + ["tresor check"]
     }
 
-    /// The same command with a store in which this home has seen a tresor, with the authority that vouches for the service in
-    /// use: a clinic has one for all. `nil` for a former address of that service.
+    /// The same command with a store in which this home has seen a tresor; `nil` for a former address of the service in use.
     func hint(to store: StoreName) -> String? {
         let path = String(decoding: store.bytes, as: UTF8.self)
-        let hint = "tresor … {--store} --store \(Shell.path(path))"
+        let hint = "tresor … {--store} {--store-ca} \(invocation.places.options(to: path))"
         guard let other = try? ServiceAddress(path), let here = try? invocation.places.service() else { return hint }
         let (there, used) = (server(at: other), server(at: here.address))
-        guard there == nil || there != used else { return nil }
-        let isNoted = (try? invocation.places.notedService())?.address == other
-        guard !isNoted, other.isSecure, let authority = here.certificates else { return hint }
-        return "tresor … {--store} {--store-ca} --store \(Shell.path(path)) --store-ca \(Shell.path(authority))"
+        return there == nil || there != used ? hint : nil
     }
 
     /// The service that this home has met at an address; `nil` for none.

@@ -21,7 +21,7 @@ enum HintCompletion {
     /// Completes a hint: `tresor … OPTION` becomes this run's command with the option and the given places.
     /// `tresor … {-o} OPTION` omits an option that the new one excludes, with its value; there may be several. `{NAME}` omits
     /// the operands. `{store}` at the end is the store in use, which a new home does not note. Any other command gets the
-    /// given places, and in another home the store in use.
+    /// given places, and in another home the store in use. One that names a store says itself which authority vouches for it.
     static func complete(_ hint: String) -> String {
         let words = Surroundings.current.words.given.withLock { $0 }
         // Help needs no place, and the places may be what was wrong.
@@ -33,7 +33,7 @@ enum HintCompletion {
             if rest.contains("--home ") {
                 places = Surroundings.current.words.store.withLock { $0 }()[...]
             } else if rest.contains("--store ") {
-                places = without("--store", in: places)
+                places = without("--store-ca", in: without("--store", in: places))
             }
             return places.isEmpty || hint.contains(text(places)) ? hint : "tresor \(text(places)) \(rest)"
         }

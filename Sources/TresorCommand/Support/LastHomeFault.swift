@@ -2,7 +2,9 @@
 
 import Synchronization
 import Tresor
+import TresorCore
 import TresorCrypto
+import TresorRecords
 
 /// The fault of the last call of the home that failed, until one writes.
 final class LastHomeFault: Sendable {
@@ -26,12 +28,18 @@ final class LastHomeFault: Sendable {
 
 /// Changes of records of which the home could not note what became of them.
 enum UnnotedChange {
-    /// The failure where they are in the log.
-    static func sent(to title: String) -> CommandFailure {
+    /// The failure where the store has something that the home could not note: a commit, or the change of the key before one.
+    ///
+    /// - Parameters:
+    ///   - outbox: the outbox behind the sync. What is pending there was not in the commit.
+    ///   - names: the records of the change; `nil` for all that are unsent.
+    static func failure(_ outbox: Outbox, of names: [Name]? = nil, sentTo title: String) -> CommandFailure {
+        let pending = outbox.pendingRecords
+        let isSent = names.map { pending.isDisjoint(with: $0) } ?? pending.isEmpty
+        guard isSent else { return unknown(.failed(.notNoted), sentTo: title) }
         let failure = CommandFailure(TresorError.failed(.notNoted))
-        let reason = failure.message.dropFirst(TresorError.Fault.notNoted.rawValue.count)
         return CommandFailure(
-            failure.error, "the change was sent to \(title), and this home could not note it\(reason)",
+            failure.error, "the change was sent to \(title), and this home could not note it\(reason(of: failure))",
             hints: failure.hints + ["tresor sync"], file: failure.file)
     }
 
@@ -40,7 +48,13 @@ enum UnnotedChange {
         let failure = CommandFailure(error)
         return CommandFailure(
             failure.error,
-            "the change is in your home, which could not note whether it was sent to \(title): \(failure.message)",
+            "the change is in your home, which could not note whether it was sent to \(title)\(reason(of: failure))",
             hints: failure.hints + ["tresor sync"], file: failure.file)
+    }
+
+    /// The reason of a failure, without the words that something was made.
+    private static func reason(of failure: CommandFailure) -> String {
+        let (words, message) = (TresorError.Fault.notNoted.rawValue, failure.message)
+        return message.hasPrefix(words) ? String(message.dropFirst(words.count)) : ": \(message)"
     }
 }

@@ -14,4 +14,9 @@ package protocol UnnamedBlobStore: BlobStore {
     func deleteBlobs(
         besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
     ) async throws(TresorError)
+
+    /// Deletes these blobs of a tresor, while its log ends with an entry.
+    ///
+    /// - Throws: ``TresorError/busy`` as above.
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) async throws(TresorError)
 }

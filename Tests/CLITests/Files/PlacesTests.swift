@@ -134,11 +134,57 @@ struct PlacesTests {
         let file = try #require(StoreName(Array("/srv/clinic.db".utf8)))
         let other = workplace.tresors.hint(to: old)
         #expect(other == "tresor … {--store} {--store-ca} --store https://old.example --store-ca /etc/ca.pem")
-        #expect(workplace.tresors.hint(to: file) == "tresor … {--store} --store /srv/clinic.db")
+        #expect(workplace.tresors.hint(to: file) == "tresor … {--store} {--store-ca} --store /srv/clinic.db")
         for address in ["https://old.example", "https://new.example"] {
             try KnownServices.meet(.zero, at: ServiceAddress(address).audience.hash(), in: workplace.client.home)
         }
         #expect(workplace.tresors.hint(to: old) == nil)
+    }
+
+    @Test("A command for another service names the authority once, and none where the home notes the way there")
+    func commandsForOtherServices() throws {
+        let scratch = try Scratch()
+        var environment = Environment()
+        environment.home = scratch.url.path
+        let noted = ["--store", "https://noted.example", "--store-ca", "/etc/noted.pem"]
+        try places(noted, environment).noteStore()
+        let given = ["--store", "https://a.example", "--store-ca", "/etc/ca.pem"]
+        let places = try self.places(given, environment)
+        try Surroundings.$current.withValue(Surroundings()) {
+            HintCompletion.remember(["passwd", "--home", "h"] + given, valued: ["--home", "--store", "--store-ca"])
+            #expect(
+                HintCompletion.complete("tresor passwd \(places.options(to: "https://b.example"))")
+                    == "tresor --home h passwd --store https://b.example --store-ca /etc/ca.pem")
+            #expect(
+                HintCompletion.complete("tresor passwd \(places.options(to: "https://noted.example"))")
+                    == "tresor --home h passwd --store https://noted.example")
+        }
+    }
+
+    @Test("A service that claims the id of another one hides it only where the home notes the first")
+    func claimedServices() throws {
+        let scratch = try Scratch()
+        let options = try GlobalOptions.parse(["--home", scratch.path("home"), "--store", "https://claims.example"])
+        let workplace = try Surroundings.$current.withValue(Surroundings()) { try CommandContext.local(options) }
+        let honest = try #require(StoreName(Array("https://honest.example".utf8)))
+        let claiming = try #require(StoreName(Array("https://claims.example".utf8)))
+        var stores = NotedStores()
+        for name in [honest, claiming] {
+            _ = stores.note(name, of: TresorID(.zero))
+            let address = try ServiceAddress(String(decoding: name.bytes, as: UTF8.self))
+            try KnownServices.meet(.zero, at: address.audience.hash(), in: workplace.client.home)
+        }
+        try workplace.client.home.replace(.notedStores, with: stores.bytes)
+        let command = "tresor register --no-login --store https://honest.example"
+        #expect(OtherServices(workplace).command(forKeysAt: honest) == command)
+        #expect(OtherServices(workplace).command(forKeysAt: claiming) == nil)
+        // A person has the new address of a service that moved from its operator.
+        try FileManager.default.createDirectory(
+            atPath: scratch.path("home"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try workplace.invocation.places.noteStore()
+        #expect(OtherServices(workplace).command(forKeysAt: honest) == nil)
+        stores.rename(honest, to: claiming)
+        #expect(stores.all == [claiming])
     }
 
     @Test("A service is noted with its way, and reached by it until another way is given")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 import TresorCrypto
 import TresorStore
@@ -39,6 +40,14 @@ import TresorTesting
         #expect(try await records.get("scan").content == AttachmentScene.content(70_000))
     }
 
+    @Test func aCompactionIsDoneWhereTheStoreKeepsThem() async throws {
+        let world = World(store: KeepingStore(truth: store))
+        let records = Session(client: world.client(anna.client.home), identity: anna.identity).records(in: tresor)
+        _ = try await records.compact()
+        #expect(await store.blob(killed, part: 0, in: tresor) != nil)
+        #expect(try await anna.client.logs.state(of: tresor).checkpoint > 0)
+    }
+
     @Test func aRepairDeletesWhatNoEntryNames() async throws {
         let records = anna.records(in: tresor)
         _ = try await records.restore()
@@ -69,5 +78,71 @@ import TresorTesting
         _ = try await records.restore()
         #expect(await store.blob(film.hash, part: 0, in: tresor) != nil)
         #expect(await store.blob(killed, part: 0, in: tresor) == nil)
+    }
+
+    /// A commit comes into the log between the reading of the log and the deletion of what it names.
+    @Test func A145_whatAnEntryNamesByThenStays() async throws {
+        let records = anna.records(in: tresor)
+        let content = AttachmentScene.content(80_000, 9)
+        try await records.put("film", content)
+        let world = World(store: LateStore(store))
+        let late = Session(client: world.client(anna.client.home), identity: anna.identity).records(in: tresor)
+        let report = try await late.sync()
+        #expect(report.held == nil && report.sentCount == 1 && report.unsent == [])
+        #expect(try await records.get("film").content == content)
+    }
+}
+
+/// A store that has no room for the first append by its word, and takes it before it deletes blobs.
+private final class LateStore: FrontStore, UnnamedBlobStore {
+    let truth: any Store
+    private let memory: MemoryStore
+    private let held = Mutex<(isFirst: Bool, change: LogChange?)>((true, nil))
+
+    init(_ memory: MemoryStore) { (truth, self.memory) = (memory, memory) }
+
+    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
+        let isFirst = held.withLock { held in
+            guard held.isFirst else { return false }
+            held = (false, change)
+            return true
+        }
+        guard !isFirst else { throw .store(.full) }
+        return await memory.append(change)
+    }
+
+    private func appendLate() async {
+        let change = held.withLock { held in
+            defer { held.change = nil }
+            return held.change
+        }
+        if let change { _ = await memory.append(change) }
+    }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
+        await appendLate()
+        await memory.deleteBlobs(hashes, in: tresor)
+    }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) async throws(TresorError) {
+        await appendLate()
+        try await memory.deleteBlobs(hashes, in: tresor, while: last)
+    }
+
+    func deleteBlobs(
+        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+    ) async throws(TresorError) { try await memory.deleteBlobs(besides: named, in: tresor, while: last) }
+}
+
+/// A store that fails to delete what no entry names.
+private struct KeepingStore: FrontStore, UnnamedBlobStore {
+    let truth: any Store
+
+    func deleteBlobs(
+        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+    ) async throws(TresorError) { throw .store(.full) }
+
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) async throws(TresorError) {
+        throw .store(.full)
     }
 }
