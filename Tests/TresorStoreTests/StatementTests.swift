@@ -65,7 +65,8 @@ import TresorCrypto
         "PRAGMA query_only = 0", "PRAGMA query_only = 1", "PRAGMA user_version",
         "SELECT tbl_name FROM sqlite_schema LIMIT 3",
         "SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?",
-        "DELETE FROM blobs WHERE tresor = ? AND hash = ?", "DELETE FROM blobs WHERE tresor = ?",
+        "DELETE FROM blobs WHERE tresor = ?", "PRAGMA freelist_count", "PRAGMA incremental_vacuum(n)",
+        "DELETE FROM blobs WHERE rowid IN (SELECT rowid FROM blobs WHERE tresor = ? AND hash = ? ORDER BY part DESC LIMIT ?)",
         "DELETE FROM entries WHERE tresor = ?", "DELETE FROM wraps WHERE tresor = ?",
         "INSERT INTO deleted (tresor) VALUES (?) ON CONFLICT (tresor) DO NOTHING",
         "SELECT tresor FROM deleted WHERE tresor = ?",
@@ -122,7 +123,11 @@ import TresorCrypto
             }
         }
 
-        private func add(_ statement: String) { _ = statements.withLock { $0.insert(statement) } }
+        /// How many pages are moved follows the room of the disk.
+        private func add(_ statement: String) {
+            let shown = statement.replacing(#/incremental_vacuum\(\d+\)/#, with: "incremental_vacuum(n)")
+            _ = statements.withLock { $0.insert(shown) }
+        }
     }
 
     /// A trigger added to a file in use shows among the statements of another connection, and does not run on ours.

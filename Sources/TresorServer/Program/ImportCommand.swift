@@ -6,6 +6,13 @@
     import TresorCrypto
     import TresorService
     import TresorSQLite
+    import TresorStore
+
+    #if canImport(Darwin)
+        import Darwin
+    #else
+        import Glibc
+    #endif
 
     /// Takes an embedded store into a service.
     struct ImportCommand: AsyncParsableCommand {
@@ -108,12 +115,23 @@
             if report.leftWraps > 0 { print("left \(report.leftWraps) wraps that nobody needs") }
         }
 
+        /// Whether a file is the database of a service, by the mark in its head. To open it as one would write into it.
+        private func isOfService(_ path: String) -> Bool {
+            var head = [UInt8](repeating: 0, count: 72)
+            do {
+                let file = try FileDescriptor(path, O_RDONLY)
+                var bytes = head.mutableSpan
+                try file.read(into: &bytes)
+            } catch { return false }
+            var mark = ByteDecoder(Array(head.suffix(4)))
+            return (try? mark.integer(UInt32.self)) == UInt32(bitPattern: SQLiteEngine.applicationID)
+        }
+
         private func source() async throws(ServerFailure) -> SQLiteStore {
             do throws(TresorError) {
                 return try await SQLiteStore.open(at: from, creating: false)
             } catch {
-                if error == .store(.schema), let engine = try? await SQLiteEngine.open(at: from, creating: false) {
-                    await engine.close()
+                if error == .store(.schema), isOfService(from) {
                     throw ServerFailure(
                         error,
                         "\(from) is the database of a service, and not the store of a file: people move from one service to "

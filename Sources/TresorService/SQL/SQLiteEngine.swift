@@ -15,7 +15,7 @@
     /// replaced is found by no later start.
     package final class SQLiteEngine: SQLEngine {
         /// "TRSV": not the mark of an embedded store, so that neither program takes the other's file.
-        static let applicationID: Int32 = 0x5452_5356
+        package static let applicationID: Int32 = 0x5452_5356
         /// The maximum size of a row in bytes: 32 MiB.
         static let greatestRow: Int32 = 32 << 20
 

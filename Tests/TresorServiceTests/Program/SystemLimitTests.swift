@@ -34,7 +34,9 @@
 
         @Test func theLimitOfDescriptorsIsRaised() async throws {
             let most = OpenFiles.leastCount + 100
-            let server = try service(try await made(), "-Sn \(most - 50) && ulimit -Hn \(most)")
+            let site = try await made()
+            defer { withExtendedLifetime(site) {} }
+            let server = try service(site, "-Sn \(most - 50) && ulimit -Hn \(most)")
             _ = try #require(await server.port())
             let limits = try String(contentsOfFile: "/proc/\(server.id)/limits", encoding: .utf8)
             let numbers = limits.firstMatch(of: /Max open files +(\d+) +(\d+)/)
@@ -45,7 +47,9 @@
         }
 
         @Test func theLogSaysThatNoConnectionIsTaken() async throws {
-            let server = try service(try await made(), "-n \(OpenFiles.leastCount)")
+            let site = try await made()
+            defer { withExtendedLifetime(site) {} }
+            let server = try service(site, "-n \(OpenFiles.leastCount)")
             let port = try #require(await server.port())
             let clients = try (0..<Int(OpenFiles.leastCount)).map { _ in try RawClient(port: port) }
             #expect(await server.says("\"level\":\"error\",\"event\":\"no-descriptors\""))

@@ -18,7 +18,10 @@
             private let bench: Bench
             private let losing = Mutex<ServiceOperation?>(nil)
 
-            init(_ bench: Bench) { self.bench = bench }
+            private let source: [UInt8]
+
+            /// - Parameter source: the address of everybody; empty for one of which nothing is counted.
+            init(_ bench: Bench, source: [UInt8] = []) { (self.bench, self.source) = (bench, source) }
 
             /// The operation whose answers do not arrive.
             var lost: ServiceOperation? {
@@ -27,6 +30,9 @@
             }
 
             func answer(_ call: ServiceCall) async -> ServiceReply {
+                let call = ServiceCall(
+                    operation: call.operation, body: call.body, authorization: call.authorization, source: source,
+                    audiences: call.audiences)
                 let reply = await bench.service.answer(call)
                 return call.operation == lost ? .refused(.failed(.other)) : reply
             }
@@ -35,8 +41,8 @@
         }
 
         /// A service with its operator, whose home is on disk.
-        private func stage(_ bench: Bench) async throws -> CommandStage<Handler> {
-            let stage = try CommandStage(before: Handler(bench), clock: bench.clock)
+        private func stage(_ bench: Bench, source: [UInt8] = []) async throws -> CommandStage<Handler> {
+            let stage = try CommandStage(before: Handler(bench, source: source), clock: bench.clock)
             try await stage.settle(bench.operatorIdentity)
             return stage
         }
@@ -200,7 +206,7 @@
         /// Its address has used up its registrations, and a good invitation would pass.
         @Test func aMistypedInvitationIsDoubtedWhereManyRegister() async throws {
             let bench = try await Bench(.byInvitation)
-            let stage = try await stage(bench)
+            let stage = try await stage(bench, source: [192, 0, 2, 1])
             try await stage.keygen("anna")
             let code = line(try await stage.run(0, as: "operator", "register", "--invite", "ward 3"))
             try stage.write(code, to: "good")
@@ -210,7 +216,7 @@
                 let call = try stranger.call(stranger.registration())
                 let reply = await bench.service.answer(
                     ServiceCall(
-                        operation: call.operation, body: call.body, authorization: call.authorization, source: []))
+                        operation: call.operation, body: call.body, authorization: call.authorization, source: [192, 0, 2, 1]))
                 #expect(reply.status == 200)
             }
             let told = try await stage.failure(11, as: "anna", "register", "--no-login", "--invitation", "@mistyped")

@@ -121,19 +121,6 @@
             #expect(try await bench.signer(other.identity).ask(AccountRequest()).state == .active)
         }
 
-        /// Two people of the store have one handle.
-        @Test func A242_oneOfTwoNamesakesOfTheStoreGetsTheHandle() async throws {
-            let bench = try await Bench()
-            let cast = PreviewCast(store: embedded, clock: bench.clock)
-            let people = [try await cast.person("max"), try await cast.person("max")]
-            for person in people { _ = try await cast.tresor("plans", of: person) }
-            let plan = try await bench.service.planImport(of: embedded)
-            let first = try #require(plan.members.first)
-            #expect(plan.members.count == 1 && plan.rivals.map(\.other) == [first] && plan.left.count == 1)
-            let report = try await bench.service.importStore(embedded, by: plan)
-            #expect(report.accounts == 1 && report.tresors == 1)
-        }
-
         @Test func A242_aStrangerUnderTheHandleGivesWay() async throws {
             let bench = try await Bench(.closed)
             let squatter = try bench.stranger("anna")
