@@ -216,7 +216,8 @@
                 let call = try stranger.call(stranger.registration())
                 let reply = await bench.service.answer(
                     ServiceCall(
-                        operation: call.operation, body: call.body, authorization: call.authorization, source: [192, 0, 2, 1]))
+                        operation: call.operation, body: call.body, authorization: call.authorization,
+                        source: [192, 0, 2, 1]))
                 #expect(reply.status == 200)
             }
             let told = try await stage.failure(11, as: "anna", "register", "--no-login", "--invitation", "@mistyped")
