@@ -150,7 +150,7 @@ struct PlacesTests {
         try places(noted, environment).noteStore()
         let given = ["--store", "https://a.example", "--store-ca", "/etc/ca.pem"]
         let places = try self.places(given, environment)
-        try Surroundings.$current.withValue(Surroundings()) {
+        Surroundings.$current.withValue(Surroundings()) {
             HintCompletion.remember(["passwd", "--home", "h"] + given, valued: ["--home", "--store", "--store-ca"])
             #expect(
                 HintCompletion.complete("tresor passwd \(places.options(to: "https://b.example"))")

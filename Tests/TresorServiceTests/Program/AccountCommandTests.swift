@@ -391,8 +391,7 @@
             }
             let next = try ServerProcess(["run", stage.site["clinic.db"], "--listen", "127.0.0.1:0"])
             _ = try #require(await next.port(), "\(next.said)")
-            // The starts before and now, and the last era.
-            let size = RevokedLog.beginningByteCount + 3 * RevokedLog.recordByteCount
+            let size = RevokedLog.beginningByteCount + 3 * RevokedLog.recordByteCount  // two starts, one era
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == size)
             next.signal(SIGTERM)
             #expect(await next.end().code == 0)
