@@ -63,18 +63,18 @@
                 else { throw .store(.behind) }
             } else {
                 let isOfRemoved = try hash(of: [entry.author]) == removal.people
-                guard isRestored || removal.isOwn || !isOfRemoved, isOfBefore(removal, entry.time, at: now) else {
+                guard isRestored || (removal.isOwn || !isOfRemoved) && isOfBefore(removal, entry.time, at: now) else {
                     throw .store(.behind)
                 }
             }
         }
 
-        /// Whether a time may be that of an entry before a removal, and not of one that somebody signs now. The clock of its
-        /// author may have been ahead, as the clocks of a request may differ. What is dated further ahead than any clock that
-        /// works with a service comes from a log that was imported.
+        /// Whether a time may be that of an entry before a removal, and not of one that its author signs now. The clock of
+        /// the author may have been ahead, as far as clients sign. What is dated further ahead than that comes from a log
+        /// that was imported.
         private func isOfBefore(_ removal: Removal, _ time: UInt64, at now: UInt64) -> Bool {
             guard time >= removal.time else { return true }
-            let isNear = time - removal.time <= RequestStatement.clockWindow && time < start.withLock { $0 }
+            let isNear = time - removal.time <= RequestStatement.maximumLead && time < start.withLock { $0 }
             return isNear || time > now + RequestStatement.maximumLead
         }
 
