@@ -121,6 +121,39 @@
             #expect(try await bench.signer(other.identity).ask(AccountRequest()).state == .active)
         }
 
+        /// Two people in the logs have one handle. A store takes the card of one of them alone, and the logs of both.
+        @Test func A242_oneOfTwoNamesakesOfTheStoreGetsTheHandle() async throws {
+            let bench = try await Bench()
+            let elsewhere = MemoryStore()
+            let casts = [embedded, elsewhere].map { PreviewCast(store: $0, clock: bench.clock) }
+            let (first, second) = (try await casts[0].person("max"), try await casts[1].person("max"))
+            let eva = try await casts[0].person("eva")
+            _ = await elsewhere.putCard(
+                eva.chain.bytes, user: eva.user, handle: eva.handle.bytes, replacing: nil)
+            try casts[1].introduce(second, eva)
+            _ = try await casts[0].tresor("plans", of: first)
+            let plans = try await casts[1].tresor("plans", of: second, readers: [eva]).id
+            var previous: [UInt8]?
+            for (sequence, entry) in await elsewhere.entries(of: plans, from: 0, limit: .max).enumerated() {
+                let change = LogChange(tresor: plans, sequence: UInt64(sequence), previous: previous, entry: entry)
+                let outcome = await embedded.append(change)
+                try #require(outcome == .done)
+                previous = entry
+            }
+            for user in [second.user, eva.user] {
+                let wraps = try await elsewhere.wraps(of: user, in: plans, epoch: nil).map { bytes in
+                    StoredWrap(user: user, epoch: try Wrap(bytes).epoch, bytes: bytes)
+                }
+                await embedded.putWraps(wraps, in: plans)
+            }
+            let plan = try await bench.service.planImport(of: embedded)
+            let namesakes = plan.members.filter { $0.user != eva.user }
+            #expect(plan.members.count == 2 && namesakes.count == 1)
+            #expect(plan.rivals.map(\.other) == namesakes && plan.left.count == 1)
+            let report = try await bench.service.importStore(embedded, by: plan)
+            #expect(report.accounts == 2 && report.tresors == 1)
+        }
+
         @Test func A242_aStrangerUnderTheHandleGivesWay() async throws {
             let bench = try await Bench(.closed)
             let squatter = try bench.stranger("anna")
