@@ -199,7 +199,7 @@ extension Tresors {
             try Cancellation.check()
             let state =
                 expected == nil && act != .leave && act != .renew
-                ? try await settle(tresor) : try await client.logs.steadyState(of: tresor)
+                ? try await settle(tresor, before: act) : try await client.logs.steadyState(of: tresor)
             if try await needsNextEpoch(act, in: state) {
                 try await beginNextEpoch(of: tresor)
                 continue
@@ -262,6 +262,19 @@ extension Tresors {
     ///   log's, unless ``acceptClock(in:)`` was called.
     @concurrent package func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         try await Expiry(session: session).settle(tresor)
+    }
+
+    /// Makes what is due before an act that nobody was shown. A revocation goes alone into a log that is behind, unless the
+    /// founder's newer card is due: without that, no act is judged.
+    private func settle(_ tresor: TresorID, before act: Act) async throws(TresorError) -> LogState {
+        do throws(TresorError) {
+            return try await settle(tresor)
+        } catch {
+            guard error == .store(.behind), case .revoke = act.kind else { throw error }
+            let state = try await client.logs.steadyState(of: tresor)
+            guard try client.trust.founderTrust(in: state).isVerified else { throw error }
+            return state
+        }
     }
 
     /// Says what ``settle(_:)`` would append to a log, for a person who is asked first.

@@ -4,6 +4,8 @@ import Tresor
 import TresorCore
 import TresorCrypto
 import TresorRecords
+import TresorRemote
+import TresorStore
 
 /// `check --repair`.
 extension CheckCommand {
@@ -34,11 +36,11 @@ extension CheckCommand {
         try outcomes.finish()
     }
 
-    /// The tresors of which the store has lost something, as far as a check tells, and those that could not be checked. A
-    /// store that this run made has lost all, wherever they lie.
+    /// The tresors of which the store has lost something, as far as a check tells, and those that could not be checked. What
+    /// another store keeps stays there; where that file is gone, this store takes its place.
     private func damaged(_ session: Session, _ workplace: CommandContext) async throws -> [TresorID] {
-        if workplace.hasMadeStore { return try session.client.logs.knownBlocking() }
         var found: Set<TresorID> = []
+        var keptCount = 0
         for finding in try await session.client.audit.check() {
             switch (finding.subject, finding.remark) {
             case (.tresor(let id), .forked), (.tresor(let id), .lostEntries), (.member(_, let id), .missingWrap):
@@ -47,7 +49,10 @@ extension CheckCommand {
             }
         }
         for id in try session.client.logs.knownBlocking() where !found.contains(id) {
-            if (try? await session.client.archive.isElsewhere(id)) == true { continue }
+            if (try? await session.client.archive.isElsewhere(id)) == true {
+                if isKept(id, session) { keptCount += 1 } else { found.insert(id) }
+                continue
+            }
             do throws(TresorError) {
                 let records = try await session.records(in: id).check()
                 let lacksVolumes = if case .store? = records.checkpointError { true } else { false }
@@ -59,7 +64,19 @@ extension CheckCommand {
                 if state.map({ isReader(of: $0, session) }) ?? true { found.insert(id) }
             }
         }
+        if keptCount > 0 {
+            let (tresors, verb) = keptCount == 1 ? ("1 tresor", "stays") : ("\(keptCount) tresors", "stay")
+            workplace.output.say("\(tresors) of this home \(verb) in another store")
+        }
         return found.sorted()
+    }
+
+    /// Whether another store that has shown a tresor is still there: a service, or a file.
+    private func isKept(_ tresor: TresorID, _ session: Session) -> Bool {
+        session.client.archive.otherStores(of: tresor).contains { store in
+            let path = String(decoding: store.bytes, as: UTF8.self)
+            return ServiceAddress.isMeant(by: path) || FileIdentity(path: path) != nil
+        }
     }
 
     /// Whether somebody reads a tresor, by its verified log. A store may say anything.

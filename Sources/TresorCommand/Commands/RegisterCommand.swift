@@ -81,6 +81,10 @@ struct RegisterCommand: SurfaceCommand {
 
     private func finish(_ state: AccountState, _ move: Move?, _ service: AskedService) async throws {
         guard state == .active else { throw Self.waiting(state, move, service) }
+        // What the home has noted of the former address holds here, also that a kit's copy is due.
+        if case .same(let former?) = move, let name = StoreName(Array(former.description.utf8)) {
+            try service.session.client.archive.renameStore(name)
+        }
         // The home notes that its card is published, once the service shows it.
         try await service.session.client.people.publishCard()
         try? service.session.client.archive.noteStore(ofAccount: service.session.user)
@@ -132,10 +136,7 @@ struct RegisterCommand: SurfaceCommand {
     private func tell(_ move: Move?, _ service: AskedService) throws {
         let output = service.workplace.output
         switch move {
-        case .same(let former):
-            if let former = former.flatMap({ StoreName(Array($0.description.utf8)) }) {
-                try service.session.client.archive.renameStore(former)
-            }
+        case .same:
             try service.workplace.invocation.places.noteStore()
             output.say("this home uses \(service.place) from now on")
         case .another:

@@ -14,8 +14,6 @@ struct CommandContext: Sendable {
     private let speaking: (session: Session, isByDevice: Bool)?
     /// The service that is the store; `nil` before a file.
     let service: ServiceClient?
-    /// Whether this run made the store.
-    private(set) var hasMadeStore = false
 
     var output: Output { invocation.output }
     /// The session in whose name a service is asked; `nil` before a file.
@@ -75,9 +73,7 @@ struct CommandContext: Sendable {
         let context = try await open(options, creating: true)
         context.output.say("there was no store at \(DisplayText.quoted(path)): a new one is made")
         let session = Session(client: context.client, identity: identity)
-        var opened = CommandContext(invocation: context.invocation, speaking: (session, false), service: nil)
-        opened.hasMadeStore = true
-        return opened
+        return CommandContext(invocation: context.invocation, speaking: (session, false), service: nil)
     }
 
     private static func missingStore(at path: String, for places: Paths) -> CommandFailure {

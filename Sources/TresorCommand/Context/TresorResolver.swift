@@ -298,7 +298,8 @@ struct TresorResolver: Sendable {
     /// The same command with a store in which this home has seen a tresor; `nil` for a former address of the service in use.
     func hint(to store: StoreName) -> String? {
         let path = String(decoding: store.bytes, as: UTF8.self)
-        let hint = "tresor … {--store} {--store-ca} \(invocation.places.options(to: path))"
+        let way = ServiceAddress.isMeant(by: path) ? "" : "{--store-proxy} "
+        let hint = "tresor … {--store} {--store-ca} \(way)\(invocation.places.options(to: path))"
         guard let other = try? ServiceAddress(path), let here = try? invocation.places.service() else { return hint }
         let (there, used) = (server(at: other), server(at: here.address))
         return there == nil || there != used ? hint : nil

@@ -68,14 +68,14 @@ struct Paths: Sendable, Equatable {
             + (service.proxy.map { ["--store-proxy", $0.text] } ?? [])
     }
 
-    /// The options that lead from the store in use to another one, with the authority that vouches for the service in use: a
-    /// clinic has one for all. The home knows the way to the service that it notes.
+    /// The options that lead from the store in use to another one, with the authority that this run was given: a clinic has
+    /// one for all. The home knows the way to the service that it notes.
     func options(to path: String) -> String {
         let option = "--store \(Shell.path(path))"
         guard let other = try? ServiceAddress(path), other.isSecure, (try? notedService())?.address != other,
-            let authority = (try? service())?.certificates
+            let authority = givenCertificates
         else { return option }
-        return "\(option) --store-ca \(Shell.path(authority))"
+        return "\(option) --store-ca \(Shell.path(Self.absolute(authority)))"
     }
 
     /// The directory of the home in which the store is a file; `nil` for any other store.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TresorRemote
 
 /// The words this program was started with, from which hints make commands one can paste.
 enum HintCompletion {
@@ -32,8 +33,11 @@ enum HintCompletion {
             var places = places(in: Array(options))[...]
             if rest.contains("--home ") {
                 places = Surroundings.current.words.store.withLock { $0 }()[...]
-            } else if rest.contains("--store ") {
+            } else if let option = rest.firstRange(of: "--store ") {
                 places = without("--store-ca", in: without("--store", in: places))
+                // An address of IPv6 is quoted.
+                let isAddress = ServiceAddress.isMeant(by: String(rest[option.upperBound...].drop { $0 == "'" }))
+                if !isAddress { places = without("--store-proxy", in: places) }
             }
             return places.isEmpty || hint.contains(text(places)) ? hint : "tresor \(text(places)) \(rest)"
         }

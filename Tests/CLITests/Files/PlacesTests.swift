@@ -134,7 +134,9 @@ struct PlacesTests {
         let file = try #require(StoreName(Array("/srv/clinic.db".utf8)))
         let other = workplace.tresors.hint(to: old)
         #expect(other == "tresor … {--store} {--store-ca} --store https://old.example --store-ca /etc/ca.pem")
-        #expect(workplace.tresors.hint(to: file) == "tresor … {--store} {--store-ca} --store /srv/clinic.db")
+        #expect(
+            workplace.tresors.hint(to: file)
+                == "tresor … {--store} {--store-ca} {--store-proxy} --store /srv/clinic.db")
         for address in ["https://old.example", "https://new.example"] {
             try KnownServices.meet(.zero, at: ServiceAddress(address).audience.hash(), in: workplace.client.home)
         }
@@ -158,6 +160,24 @@ struct PlacesTests {
             #expect(
                 HintCompletion.complete("tresor passwd \(places.options(to: "https://noted.example"))")
                     == "tresor --home h passwd --store https://noted.example")
+        }
+        // The authority of the noted service need not vouch for another one.
+        #expect(try self.places([], environment).options(to: "https://b.example") == "--store https://b.example")
+    }
+
+    @Test("A command for a file names no proxy, and one for a service keeps it")
+    func commandsPastAProxy() {
+        Surroundings.$current.withValue(Surroundings()) {
+            let given = ["--store", "https://a.example", "--store-proxy", "p:1"]
+            HintCompletion.remember(["check"] + given, valued: ["--store", "--store-proxy"])
+            #expect(HintCompletion.complete("tresor check --store /srv/b.db") == "tresor check --store /srv/b.db")
+            for address in ["https://b.example", "'https://[::1]:8443'"] {
+                let command = "tresor check --store \(address)"
+                #expect(HintCompletion.complete(command) == "tresor --store-proxy p:1 check --store \(address)")
+            }
+            #expect(
+                HintCompletion.complete("tresor … {--store} {--store-ca} {--store-proxy} --store /srv/b.db")
+                    == "tresor check --store /srv/b.db")
         }
     }
 

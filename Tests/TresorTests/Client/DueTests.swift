@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import TestSupport
 import Testing
 import TresorCrypto
@@ -87,5 +88,25 @@ import TresorTesting
         #expect(try await count() == start)
         try await anna.tresors.perform(act, on: tresor, expecting: shown)
         #expect(try await anna.client.logs.state(of: tresor).members.count == 2)
+    }
+
+    /// So does one that nobody was shown: what is due is refused once, and the revocation is the next append.
+    @Test func anUnshownRevocationGoesAloneIntoALogThatIsBehind() async throws {
+        world.clock.now = end + 1
+        let appends = Mutex(0)
+        let behind = FaultyStore(world.store) { call in
+            guard call.name == "append" else { return nil }
+            let number = appends.withLock { count in
+                count += 1
+                return count
+            }
+            return number == 1 ? .refusing(.store(.behind)) : nil
+        }
+        let device = world.session(
+            of: anna, home: try #require(anna.client.home as? MemoryHome).copy(), seeing: behind)
+        let start = try await count()
+        let (effect, state) = try await device.tresors.perform(.revoke([cam.identity.user]), on: tresor)
+        #expect(effect.dismissed == [cam.identity.user] && state.members.count == 2)
+        #expect(try await count() == start + 1)
     }
 }
