@@ -114,7 +114,7 @@ extension Records {
     /// Gives the store again what it lost of a tresor: the entries, and the packs and volumes that this home keeps (SPEC
     /// §9.9).
     ///
-    /// What no entry names is deleted from a store that does not forget it by itself, as far as that goes now.
+    /// Deletes the blobs that no entry names, as far as that goes now, from a store that does not forget them by itself.
     ///
     /// A store takes an entry whose packs it has. A service takes an entry without them, and packs from owners and
     /// writers alone.

@@ -193,7 +193,7 @@ public struct SlotChanges: Sendable {
         noted.devices = [CleanupJournal.Device(user: identity.user, id: id)]
         noted.slots = [id]
         let serverShare = try SecretKey<DeviceUse>()
-        // What was signed until now, under whatever clock, does not end the trust.
+        // An entry that was signed until now, under any clock, does not end the trust.
         let since = max(client.clock(), try ownTime())
         try client.home.exclusively { () throws(TresorError) in try client.cleanup.add(noted) }
         try await put(serverShare, of: device)

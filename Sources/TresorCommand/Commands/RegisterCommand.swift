@@ -81,7 +81,7 @@ struct RegisterCommand: SurfaceCommand {
 
     private func finish(_ state: AccountState, _ move: Move?, _ service: AskedService) async throws {
         guard state == .active else { throw Self.waiting(state, move, service) }
-        // What the home has noted of the former address holds here, also that a kit's copy is due.
+        // The notes of the former address hold here, also that a kit's copy is due.
         if case .same(let former?) = move, let name = StoreName(Array(former.description.utf8)) {
             try service.session.client.archive.renameStore(name)
         }

@@ -90,7 +90,7 @@ struct FileRefusal {
         let owner = state.map(workplace.tresors.owner)
         var hints: [String] = []
         if let state, let owner, workplace.service == nil {
-            // The owner of the tresor has to ask whoever sealed the file, whom nothing proves yet.
+            // Nothing proves yet who sealed the file: the owner of the tresor has to ask.
             let name = owner == session.user ? "its author" : workplace.tresors.handle(of: owner, in: state)
             hints = ["ask \(name) to run: tresor export -t \(ShortID.text(of: header.tresor))"]
         }

@@ -7,7 +7,7 @@ import TresorRemote
 
 /// The services that a home has used, without the one of the command: what a command changes here stays there as it was.
 struct OtherServices {
-    /// What a command has changed in this home, and in the store of the command.
+    /// The change that a command has made in this home, and in its store.
     enum Change {
         case password, keys
     }
