@@ -13,8 +13,8 @@ import TresorSQLite
 
 /// Logging in by name and password, before a service on SQLite and over TLS on loopback.
 struct Logins {
-    /// Together fewer than a process answers at once.
-    private static let (rounds, shareRounds) = (9, 151)
+    /// An address has sixty messages of log-ins at once, and one more a second: with more the figure would be the wait.
+    private static let (rounds, shareRounds) = (9, 25)
     /// The memory of the password's cost: at a service as it is made, and of the smallest slot of a home.
     private static let (memory, slotMemory) = (256 << 20, 64 << 20)
 

@@ -119,16 +119,15 @@ struct Paths: Sendable, Equatable {
     ///
     /// - Throws: 64 for blanks around it, and for what ``StorePath/isMeant(by:)`` says is no path.
     private static func checkIsPath(_ text: String) throws(CommandFailure) {
-        let shown = DisplayText.quoted(text)
         guard let first = text.utf8.first, let last = text.utf8.last, !isBlank(first), !isBlank(last) else {
-            throw .usage("\(shown) has blanks around it", hints: ["tresor … {--store} --store FILE"])
+            throw .usage("\(DisplayText.quoted(text)) has blanks around it", hints: ["tresor … {--store} --store FILE"])
         }
         guard !ServiceAddress.isMeant(by: text), !StorePath.isMeant(by: text) else { return }
         let address = (try? ServiceAddress("https://" + text)).map { $0.description } ?? "https://HOST:PORT"
         // Only a name without folders becomes a path in this way.
         let path = text.contains("/") ? [] : ["tresor … {--store} --store \(Shell.path("./" + text))"]
         throw .usage(
-            "\(shown) looks like the address of a service, which begins with https://",
+            "\(DisplayText.quoted(text)) looks like the address of a service, which begins with https://",
             hints: ["tresor … {--store} --store \(Shell.path(address))"] + path)
     }
 

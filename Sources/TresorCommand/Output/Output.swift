@@ -14,8 +14,8 @@ struct Output: Sendable {
     init(options: GlobalOptions, environment: Environment) {
         isQuiet = options.quiet
         isJSON = options.json
-        style = Style(options.color, environment: environment, isTerminal: Channel.output.isTerminal)
-        talkStyle = Style(options.color, environment: environment, isTerminal: Channel.error.isTerminal)
+        style = Style(options.colorChoice, environment: environment, isTerminal: Channel.output.isTerminal)
+        talkStyle = Style(options.colorChoice, environment: environment, isTerminal: Channel.error.isTerminal)
     }
 
     var report: FailureReport { FailureReport(json: isJSON) }

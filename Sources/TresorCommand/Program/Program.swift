@@ -47,20 +47,15 @@ enum Program {
         guard !arguments.wantsHelp else {
             return try Channel.output.write(CommandPage.text(of: command))
         }
-        try await run(parse(arguments, for: command))
+        try await parse(arguments, for: command).perform()
     }
 
     static func parse(
         _ arguments: ArgumentList, for type: any SurfaceCommand.Type
-    ) throws -> any ParsableCommand {
+    ) throws -> any SurfaceCommand {
         try DeclaredOptions.refuseRepeated(arguments.options, for: type)
         do {
-            guard type is any InputsCommand.Type else { return try type.parseAsRoot(arguments.rest) }
-            let (words, operands) = arguments.withOperandsApart
-            let command = try type.parseAsRoot(words)
-            guard var command = command as? any InputsCommand else { return command }
-            command.inputs += operands
-            return command
+            return try type.parsed(arguments)
         } catch {
             if type.exitCode(for: error) == .success {
                 try Channel.output.write(type.fullMessage(for: error) + "\n")
@@ -70,11 +65,6 @@ enum Program {
             if let unknown = DeclaredOptions.unknown(in: arguments.options, of: type) { throw unknown }
             throw CommandFailure(parser: error, command: type)
         }
-    }
-
-    private static func run(_ command: any ParsableCommand) async throws {
-        guard let command = command as? any SurfaceCommand else { throw CommandFailure.usage("wrong arguments") }
-        try await command.perform()
     }
 
     private static func runWithoutCommand(_ arguments: ArgumentList) throws {

@@ -43,8 +43,19 @@ struct GlobalOptions: ParsableArguments, Sendable {
     @Flag(name: .shortAndLong, help: ArgumentHelp("Say nothing but errors.", visibility: Self.visibility))
     var quiet = false
 
-    @Option(help: ArgumentHelp("Print bold: auto, always or never.", visibility: Self.visibility))
-    var color: ColorChoice = .auto
+    // A type of its own would cost each start a dozen searches of the parser's for what the type conforms to.
+    @Option(
+        help: ArgumentHelp("Print bold: auto, always or never.", valueName: "WHEN", visibility: Self.visibility),
+        completion: .list(ColorChoice.allCases.map(\.rawValue)))
+    var color: String?
+
+    /// When to print bold.
+    var colorChoice: ColorChoice { color.flatMap(ColorChoice.init) ?? .auto }
+
+    func validate() throws {
+        guard let color, ColorChoice(rawValue: color) == nil else { return }
+        throw ValidationError("--color is auto, always or never, not \(DisplayText.quoted(color))")
+    }
 
     /// Completions offer these options, the help of a command does not.
     private static var visibility: ArgumentVisibility { isOffering.withLock { $0 } ? .default : .hidden }
@@ -68,6 +79,6 @@ struct GlobalOptions: ParsableArguments, Sendable {
 }
 
 /// The values of `--color`.
-enum ColorChoice: String, Sendable, CaseIterable, ExpressibleByArgument {
+enum ColorChoice: String, Sendable, CaseIterable {
     case auto, always, never
 }

@@ -8,6 +8,9 @@ import TresorCrypto
 protocol SurfaceCommand: AsyncParsableCommand {
     static var page: CommandPage { get }
 
+    /// The command of these arguments.
+    static func parsed(_ arguments: ArgumentList) throws -> any SurfaceCommand
+
     /// Runs the command. Errors are ``CommandFailure``, `TresorError` or ``Exit``.
     func perform() async throws
 }
@@ -18,11 +21,27 @@ extension SurfaceCommand {
             commandName: page.name, abstract: page.abstract, usage: page.usage, discussion: page.discussion,
             aliases: page.aliases)
     }
+
+    static func parsed(_ arguments: ArgumentList) throws -> any SurfaceCommand { try ownParsed(arguments.rest) }
+
+    fileprivate static func ownParsed(_ words: [String]) throws -> Self {
+        guard let command = try parseAsRoot(words) as? Self else { throw CommandFailure.usage("wrong arguments") }
+        return command
+    }
 }
 
 /// A command that takes any number of files.
 protocol InputsCommand: SurfaceCommand {
     var inputs: [String] { get set }
+}
+
+extension InputsCommand {
+    static func parsed(_ arguments: ArgumentList) throws -> any SurfaceCommand {
+        let (words, operands) = arguments.withOperandsApart
+        var command = try ownParsed(words)
+        command.inputs += operands
+        return command
+    }
 }
 
 /// The help of one command.
