@@ -218,8 +218,8 @@
                 + Self.statements(
                     draft.request.entry, draft.wraps, by: draft.entry.author, removing: draft.request.removing, judgment
                 )
+            let revoked = try context.removals.revocations(by: draft.entry, judgment, at: context.now)
             do throws(TresorError) {
-                let revoked = try context.removals.revocations(by: draft.entry, judgment, at: context.now)
                 if revoked.isEmpty {
                     _ = try await context.engine.write(places + changes)
                 } else {
@@ -229,12 +229,12 @@
                         try settings.note(revoked)
                         removals.expect(draft.entry)
                     }
-                    context.removals.confirm(draft.entry)
                 }
             } catch {
                 guard error == .forked else { throw error }
                 return false
             }
+            context.removals.confirm(draft.entry)
             context.usage.add(tresors: demand.tresors, bytes: demand.bytes, of: demand.founder)
             context.engine.notify(draft.request.tresor.digest.bytes)
             await context.states.extend(

@@ -15,7 +15,9 @@
         /// The requests that made the log. The last one removed somebody.
         let requests: [AppendRequest]
         let bench: Bench
-        /// A process that has read the file of revocations at its start.
+        /// The file of revocations.
+        let revocations: [Revocation]
+        /// A process that has read it at its start.
         let service: Service
 
         /// - Parameters:
@@ -40,7 +42,8 @@
             let founder = try await Self.register(house.owner, at: bench)
             for request in requests.prefix(count) { _ = try await founder.ask(request) }
             bench.clock.now += seconds
-            try await service.apply(noted.list)
+            revocations = noted.list
+            try await service.apply(revocations)
         }
 
         private static func register(_ session: Session, at bench: Bench) async throws -> Signer {
@@ -251,6 +254,7 @@
             let restored = try await RestoredHousehold(to: 2)
             let owner = try await restored.signer(restored.house.owner)
             #expect(try await owner.reply(DeleteTresorRequest(tresor: restored.house.tresor)).status == 200)
+            #expect(restored.service.lackedRemovalCount == 0)
         }
 
         /// A log that has the removal takes everything, and other tresors do.
