@@ -234,6 +234,7 @@
                 guard error == .forked else { throw error }
                 return false
             }
+            if revoked.isEmpty { await noteNobody(behind: draft.entry, judgment) }
             context.removals.confirm(draft.entry)
             context.usage.add(tresors: demand.tresors, bytes: demand.bytes, of: demand.founder)
             context.engine.notify(draft.request.tresor.digest.bytes)
@@ -241,6 +242,17 @@
                 to: judgment.state, cost: judgment.cost, by: WorkApart.weight(ofBytes: draft.request.entry.count),
                 for: user.digest.bytes)
             return true
+        }
+
+        /// Writes down that an entry has the place of a removal that failed while the entry waited for it. That is known when
+        /// the entry is there: to look between its statements and the commit would cost each entry another exchange.
+        private func noteNobody(behind entry: Entry, _ judgment: Judgment) async {
+            let found = try? context.removals.revocations(by: entry, judgment, at: context.now)
+            guard let revoked = found, !revoked.isEmpty else { return }
+            // Where this fails, the file is as after a process that ended here.
+            _ = try? await Cores.apart { [settings = context.settings] () throws(TresorError) in
+                try settings.note(revoked)
+            }
         }
 
         /// The statements that write an entry and what changes with it.

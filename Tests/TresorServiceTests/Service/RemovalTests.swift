@@ -249,6 +249,34 @@
             #expect(try await house.signer(house.writer).at(next).ask(written).outcome == .done)
         }
 
+        /// Nor from one that was judged before the removal failed.
+        @Test func A237_anEntryWaitsForThePlaceOfARemovalThatFails() async throws {
+            let bench = try await Bench()
+            let house = try await Household(bench)
+            let (engine, noted) = (FailingEngine(bench.engine), NotedRevocations())
+            var settings = bench.settings
+            settings.revocations = noted
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            let (reader, writer) = (
+                try house.signer(house.reader).at(service), try house.signer(house.writer).at(service)
+            )
+            let leave = try await house.request(.leave, by: house.reader, removing: [house.reader.user])
+            let written = try await house.request(sample, by: house.writer)
+            engine.beforeNextWrite {
+                engine.failEnds(.store(.inputOutput), count: .max)
+                _ = try? await reader.reply(leave)
+                engine.failEnds(.store(.inputOutput), count: 0)
+            }
+            #expect(try await writer.ask(written).outcome == .done)
+            let removals = noted.list.compactMap { revocation -> Removal? in
+                guard case .removal(let removal) = revocation else { return nil }
+                return removal
+            }
+            #expect(removals.map(\.sequence) == [written.sequence, written.sequence])
+            #expect(removals.map(\.isOwn) == [true, false])
+        }
+
         /// The founder may give the tresor up.
         @Test func aTresorThatLacksARemovalIsDeleted() async throws {
             let restored = try await RestoredHousehold(to: 2)
