@@ -218,8 +218,8 @@
                 + Self.statements(
                     draft.request.entry, draft.wraps, by: draft.entry.author, removing: draft.request.removing, judgment
                 )
+            let revoked = try context.removals.revocations(by: draft.entry, judgment, at: context.now)
             do throws(TresorError) {
-                let revoked = try context.removals.revocations(by: draft.entry, judgment, at: context.now)
                 if revoked.isEmpty {
                     _ = try await context.engine.write(places + changes)
                 } else {
@@ -229,18 +229,30 @@
                         try settings.note(revoked)
                         removals.expect(draft.entry)
                     }
-                    context.removals.confirm(draft.entry)
                 }
             } catch {
                 guard error == .forked else { throw error }
                 return false
             }
+            if revoked.isEmpty { await noteNobody(behind: draft.entry, judgment) }
+            context.removals.confirm(draft.entry)
             context.usage.add(tresors: demand.tresors, bytes: demand.bytes, of: demand.founder)
             context.engine.notify(draft.request.tresor.digest.bytes)
             await context.states.extend(
                 to: judgment.state, cost: judgment.cost, by: WorkApart.weight(ofBytes: draft.request.entry.count),
                 for: user.digest.bytes)
             return true
+        }
+
+        /// Writes down that an entry has the place of a removal that failed while the entry waited for it. That is known when
+        /// the entry is there: to look between its statements and the commit would cost each entry another exchange.
+        private func noteNobody(behind entry: Entry, _ judgment: Judgment) async {
+            let found = try? context.removals.revocations(by: entry, judgment, at: context.now)
+            guard let revoked = found, !revoked.isEmpty else { return }
+            // Where this fails, the file is as after a process that ended here.
+            _ = try? await Cores.apart { [settings = context.settings] () throws(TresorError) in
+                try settings.note(revoked)
+            }
         }
 
         /// The statements that write an entry and what changes with it.

@@ -40,6 +40,7 @@
                 return DoneAnswer()
             }
             context.states.forget(request.tresor)
+            context.removals.forget(request.tresor)
             context.sweeps.ask()
             return answer
         }

@@ -20,14 +20,22 @@
         package let time: UInt64
         /// Whether its author is one of those people: they left.
         package let isOwn: Bool
+
+        /// The statement that finds the log if it has the entry, or if the tresor was deleted and takes none.
+        fileprivate var search: SQL {
+            SQL(
+                "SELECT count FROM tresors WHERE tresor = $1 AND (count > $2 OR deleted IS NOT NULL)",
+                [.digest(tresor.digest), .number(sequence)])
+        }
     }
 
-    /// The last removal of each tresor that the file of revocations named at the start. A log in the database that is too
-    /// short to have it is *behind*: it comes from a backup (SPEC §18.7).
+    /// The removals that the logs of the database lack. A log that is too short to have the last one that the file of
+    /// revocations names is *behind*: it comes from a backup (SPEC §18.7).
     final class Removals: Sendable {
         /// The id of the service.
         private let server: Hash256
-        private let last = Mutex<[TresorID: Removal]>([:])
+        /// The last removal of each log that was behind at the start, until the log has it.
+        private let kept = Mutex<[TresorID: Removal]>([:])
         /// The time at which the process read the file, in seconds since 1970.
         private let start = Mutex<UInt64>(0)
         /// The place in each log of a removal that this process has written down, and whose entry is not known to be there.
@@ -35,16 +43,38 @@
 
         init(at server: Hash256) { self.server = server }
 
-        /// Notes the removals among revocations, at the start of the process.
-        func note(_ revocations: [Revocation], at now: UInt64) {
+        /// The number of removals that are kept.
+        var count: Int { kept.withLock(\.count) }
+
+        /// Compares the removals of a page of revocations with the logs, at the start of the process, and keeps those that
+        /// the logs lack.
+        ///
+        /// - Throws: the errors of the engine.
+        func compare(
+            _ revocations: [Revocation], with engine: any SQLEngine, at now: UInt64
+        ) async throws(TresorError) {
             start.withLock { $0 = now }
-            last.withLock { last in
-                for case .removal(let removal) in revocations
-                where removal.sequence >= last[removal.tresor]?.sequence ?? 0 {
-                    last[removal.tresor] = removal
-                }
+            let removals: [Removal] = revocations.compactMap { revocation in
+                guard case .removal(let removal) = revocation else { return nil }
+                return removal
+            }
+            guard !removals.isEmpty else { return }
+            let found = try await engine.read { (transaction) throws(TresorError) in
+                try transaction.run(removals.map(\.search), finishing: true)
+            }
+            for (removal, result) in zip(removals, found) where result.rows.isEmpty { keep(removal) }
+        }
+
+        /// Keeps a removal, unless a later one of its tresor is kept.
+        func keep(_ removal: Removal) {
+            kept.withLock { kept in
+                guard removal.sequence >= kept[removal.tresor]?.sequence ?? 0 else { return }
+                kept[removal.tresor] = removal
             }
         }
+
+        /// Forgets the removal of a tresor that was deleted.
+        func forget(_ tresor: TresorID) { kept.withLock { $0[tresor] = nil } }
 
         /// Refuses what would take the place of a removal that a log lacks. Members restore what they or others had signed
         /// by then; and then comes the removal.
@@ -53,7 +83,7 @@
         func check(
             _ entry: Entry, _ judgment: Judgment, by speaker: UserID, on before: LogState?, at now: UInt64
         ) throws(TresorError) {
-            guard let removal = last.withLock({ $0[entry.tresor] }), entry.sequence <= removal.sequence else { return }
+            guard let removal = kept.withLock({ $0[entry.tresor] }), entry.sequence <= removal.sequence else { return }
             let isRestored = speaker != entry.author
             if entry.sequence == removal.sequence, try removal.people != hash(of: []) {
                 let isOwners = (before ?? judgment.state).members[entry.author]?.role == .owner
@@ -81,8 +111,12 @@
         /// Notes that a removal was written down, and that its entry may fail now.
         func expect(_ entry: Entry) { unsure.withLock { $0[entry.tresor] = entry.sequence } }
 
-        /// Notes that an entry is in its log.
+        /// Notes that an entry is in its log, and so are those before it. A removal among them is kept no more.
         func confirm(_ entry: Entry) {
+            kept.withLock { kept in
+                guard let removal = kept[entry.tresor], removal.sequence <= entry.sequence else { return }
+                kept[entry.tresor] = nil
+            }
             unsure.withLock { unsure in
                 guard unsure[entry.tresor] == entry.sequence else { return }
                 unsure[entry.tresor] = nil

@@ -11,7 +11,7 @@
         /// Takes out of the database what was revoked. Nothing changes in one that is not older.
         func apply(_ revocations: [Revocation]) async throws(TresorError) {
             context.closed.note(revocations)
-            context.removals.note(revocations, at: context.now)
+            try await context.removals.compare(revocations, with: context.engine, at: context.now)
             let statements = revocations.flatMap(\.statements)
             guard !statements.isEmpty else { return }
             let limits = context.engine.dialect.liftingLimits

@@ -87,6 +87,9 @@
         /// The number of waits for news in this process.
         package var waitCount: Int { context.news.count }
 
+        /// The number of removals that this process keeps, since the logs of the database lack them.
+        package var lackedRemovalCount: Int { context.removals.count }
+
         /// Ends all waits. Requests that run come to their end.
         package func shutDown() {
             context.news.close()

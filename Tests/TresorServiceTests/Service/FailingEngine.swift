@@ -19,6 +19,7 @@
             var ofWrites: Failure?
             var ofReads: Failure?
             var ofEnds: Failure?
+            var beforeWrite: (@Sendable () async -> Void)?
             var writes = 0
             var isDiskFull = false
         }
@@ -52,6 +53,11 @@
             state.withLock { $0.ofEnds = Failure(error: error, count: count) }
         }
 
+        /// Does something when the next write is asked for, before its transaction begins.
+        func beforeNextWrite(_ act: @escaping @Sendable () async -> Void) {
+            state.withLock { $0.beforeWrite = act }
+        }
+
         private static func take(_ failure: inout Failure?) -> TresorError? {
             guard let error = failure?.error, let count = failure?.count, count > 0 else { return nil }
             failure?.count = count - 1
@@ -61,11 +67,13 @@
         func write<Value: Sendable>(
             erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
-            let failure = state.withLock { state in
+            let (failure, act) = state.withLock { state in
                 state.writes += 1
-                return Self.take(&state.ofWrites)
+                defer { state.beforeWrite = nil }
+                return (Self.take(&state.ofWrites), state.beforeWrite)
             }
             if let failure { throw failure }
+            await act?()
             guard let end = state.withLock({ Self.take(&$0.ofEnds) }) else {
                 return try await engine.write(erasing: erasing, body)
             }

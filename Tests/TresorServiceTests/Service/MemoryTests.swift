@@ -16,18 +16,22 @@
     @Suite(.longRun, .serialized) struct MemoryTests {
         /// The sizes of what is filled.
         private static let (stateCount, statementCount, bodyCount, waitCount) = (60, 50_000, 8, 8_000)
+        private static let removalCount = 50_000
 
         /// The memory of a statement that is kept, in bytes: its two hashes in an array, in a table by user id.
         private static let statementByteCount = 48 + 2 * Hash256.byteCount + 2 * 40
+        /// The memory of a removal that a log lacks, in bytes: its hash of people in an array, in a table by tresor.
+        private static let removalByteCount = 64 + 2 * 96
         /// The memory of a wait beside its connection, in bytes: two tasks, and the clock of one.
         private static let waitByteCount = 4 << 10
 
-        /// States, statements, rooms and waits together take at most half as much again as is counted for them.
+        /// States, statements, removals, rooms and waits together take at most half as much again as is counted for them.
         @Test func A239_theProcessGrowsByWhatAServiceCounts() async throws {
             let house = try await Household(Bench())
             let snapshot = try Self.snapshot(like: try await house.state())
             let feed = NewsFeed()
             let statements = Held<[Hash256]>()
+            let removals = Removals(at: .zero)
             let room = SharedBudget(maximum: 1 << 30, share: 1 << 30)
             let before = try Self.residentByteCount()
 
@@ -43,6 +47,14 @@
             }
             counted["statements"] = Self.statementCount * Self.statementByteCount
             held["statements"] = try Self.residentByteCount() - before - held.values.reduce(0, +)
+
+            for _ in 0..<Self.removalCount {
+                let people = try randomBytes(Removal.hashByteCount)
+                let tresor = TresorID(try Self.anyHash())
+                removals.keep(Removal(tresor: tresor, sequence: 1, people: people, time: 1, isOwn: false))
+            }
+            counted["removals"] = Self.removalCount * Self.removalByteCount
+            held["removals"] = try Self.residentByteCount() - before - held.values.reduce(0, +)
 
             let exchanges = try (0..<Self.bodyCount).map { _ in try Self.exchange(in: room) }
             counted["rooms"] = room.taken
@@ -68,7 +80,7 @@
             feed.close()
             for task in tasks { await task.value }
             for exchange in exchanges { exchange.giveBack() }
-            #expect(room.taken == 0 && states.count == Self.stateCount)
+            #expect(room.taken == 0 && states.count == Self.stateCount && removals.count == Self.removalCount)
         }
 
         /// A snapshot of a log with much of everything: entries, epochs with links, people, and a long chain.

@@ -15,7 +15,9 @@
         /// The requests that made the log. The last one removed somebody.
         let requests: [AppendRequest]
         let bench: Bench
-        /// A process that has read the file of revocations at its start.
+        /// The file of revocations.
+        let revocations: [Revocation]
+        /// A process that has read it at its start.
         let service: Service
 
         /// - Parameters:
@@ -40,7 +42,8 @@
             let founder = try await Self.register(house.owner, at: bench)
             for request in requests.prefix(count) { _ = try await founder.ask(request) }
             bench.clock.now += seconds
-            try await service.apply(noted.list)
+            revocations = noted.list
+            try await service.apply(revocations)
         }
 
         private static func register(_ session: Session, at bench: Bench) async throws -> Signer {
@@ -246,11 +249,40 @@
             #expect(try await house.signer(house.writer).at(next).ask(written).outcome == .done)
         }
 
+        /// Nor from one that was judged before the removal failed.
+        @Test func A237_anEntryWaitsForThePlaceOfARemovalThatFails() async throws {
+            let bench = try await Bench()
+            let house = try await Household(bench)
+            let (engine, noted) = (FailingEngine(bench.engine), NotedRevocations())
+            var settings = bench.settings
+            settings.revocations = noted
+            let service = try Service(engine: engine, settings: settings)
+            defer { service.shutDown() }
+            let (reader, writer) = (
+                try house.signer(house.reader).at(service), try house.signer(house.writer).at(service)
+            )
+            let leave = try await house.request(.leave, by: house.reader, removing: [house.reader.user])
+            let written = try await house.request(sample, by: house.writer)
+            engine.beforeNextWrite {
+                engine.failEnds(.store(.inputOutput), count: .max)
+                _ = try? await reader.reply(leave)
+                engine.failEnds(.store(.inputOutput), count: 0)
+            }
+            #expect(try await writer.ask(written).outcome == .done)
+            let removals = noted.list.compactMap { revocation -> Removal? in
+                guard case .removal(let removal) = revocation else { return nil }
+                return removal
+            }
+            #expect(removals.map(\.sequence) == [written.sequence, written.sequence])
+            #expect(removals.map(\.isOwn) == [true, false])
+        }
+
         /// The founder may give the tresor up.
         @Test func aTresorThatLacksARemovalIsDeleted() async throws {
             let restored = try await RestoredHousehold(to: 2)
             let owner = try await restored.signer(restored.house.owner)
             #expect(try await owner.reply(DeleteTresorRequest(tresor: restored.house.tresor)).status == 200)
+            #expect(restored.service.lackedRemovalCount == 0)
         }
 
         /// A log that has the removal takes everything, and other tresors do.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Tresor
@@ -53,6 +54,28 @@ extension RealAttackTests {
                 #expect(
                     ending.errorText.contains("sealed before the log's newest entry") == (mutation == nil),
                     "\(ending.errorText)")
+            }
+        }
+
+        /// A thief has an old kit, and another service takes its keys until their owner brings the new ones there.
+        @Test func A27_nobodySaysWhereAnOldKitStillCounts() throws {
+            let stage = try Stage("anna")
+            let folder = stage.scratch["homes/anna"]
+            let home = DirectoryHome(data: folder, state: "\(folder)/state")
+            let file = try IdentityFile(try home.read(.identity) ?? [])
+            let name = try #require(StoreName(Array("https://clinic.example".utf8)))
+            let kept = try home.read(.notedStores)
+            var noted = try kept.map { try NotedStores($0) } ?? NotedStores()
+            _ = noted.note(name, of: TresorID(file.chain.user.digest))
+            try home.replace(.notedStores, with: noted.bytes)
+            let audience = try Audience(isSecure: true, host: "clinic.example", port: 443).hash()
+            try KnownServices.meet(anyDigest(), at: audience, in: home)
+            for mutation in [nil, .toldServices] as [Mutation?] {
+                stage.apply(mutation)
+                let ending = try stage.run(as: "anna", ["rotate", "--identity", "--no-kit", "--yes"])
+                #expect(ending.code == 0, "\(ending.errorText)")
+                let warning = "the service at \"https://clinic.example\" still takes your earlier keys"
+                #expect(ending.errorText.contains(warning) == (mutation == nil), "\(ending.errorText)")
             }
         }
 
@@ -149,6 +172,23 @@ extension RealAttackTests {
                 return true
             }
             await RealAttackTests.expectReal(.failed(.full), without: .writeResult) { try isTaken() }
+        }
+
+        @Test func A106_blobsTakeTheRoomOfTheirDeletion() async throws {
+            let scratch = try Scratch()
+            let disk = Atomic<UInt64>(4 << 20)
+            let store = try SQLiteStore.openBlocking(at: scratch["store.db"], creating: true) { _ in
+                disk.load(ordering: .relaxed)
+            }
+            let part = [UInt8](repeating: 1, count: StoredBlob.partByteCount)
+            let (hash, tresor) = (try anyDigest(), TresorID(try anyDigest()))
+            try await store.putBlob(0, part, of: hash, in: tresor)
+            // The write-ahead log of a deletion takes as much as a part.
+            disk.store(UInt64(StoredBlob.partByteCount), ordering: .relaxed)
+            await RealAttackTests.expectReal(.store(.full), without: .leftRoom) {
+                try await store.putBlob(1, part, of: hash, in: tresor)
+                return try await store.blob(hash, part: 1, in: tresor) == part
+            }
         }
 
         @Test func A107_twoAreInOneHomeAtOnce() async throws {
