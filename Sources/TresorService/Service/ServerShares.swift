@@ -55,8 +55,8 @@
             let answer: ServerShareAnswer
             do throws(TresorError) {
                 answer = try await context.engine.write { (transaction) throws(TresorError) in
-                    let found = try transaction.run(search)
-                    guard try transaction.run([caller.request.keeping(nil, at: now)]) == [1] else { throw .busy }
+                    let spending = caller.request.keeping(nil, at: now).orElse(.busy)
+                    let found = try transaction.run([search, spending], finishing: true)[0].rows
                     return ServerShareAnswer(share: try found.first?.bytes(0) ?? [])
                 }
             } catch {
