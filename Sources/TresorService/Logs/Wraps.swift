@@ -19,10 +19,19 @@
         ///
         /// - Throws: ``TresorError/noAccess``.
         func wraps(_ request: WrapsRequest, by caller: Caller) async throws(TresorError) -> WrapsAnswer {
-            try await context.engine.read { (transaction) throws(TresorError) in
-                guard let row = try transaction.run(Membership.search(request.tresor, caller.user)).first else {
-                    throw .noAccess
-                }
+            // Somebody who reads from now on may have a wrap of each epoch.
+            let groupCount = request.epoch == nil ? 1 : Self.groupCount
+            let count = request.epoch == nil ? min(request.users.count, Self.groupCount) : request.users.count
+            let groups = stride(from: 0, to: count, by: groupCount).map { start in
+                request.users[start..<min(start + groupCount, request.users.count)]
+            }
+            return try await context.engine.read { (transaction) throws(TresorError) in
+                // Nearly always one group is asked for: its wraps come in the exchange that reads the membership.
+                let searches =
+                    [Membership.search(request.tresor, caller.user)]
+                    + groups.prefix(1).map { Self.search($0, request, for: caller.user) }
+                let first = try transaction.run(searches, finishing: groups.count <= 1).map(\.rows)
+                guard let row = first[0].first else { throw .noAccess }
                 let membership = try Membership(row)
                 // A person who waits sees their own wraps alone.
                 let isOwn = request.users.allSatisfy { $0 == caller.user }
@@ -31,12 +40,11 @@
                 }
                 var answer: [[[UInt8]]] = []
                 var byteCount = 0
-                // Somebody who reads from now on may have a wrap of each epoch.
-                let groupCount = request.epoch == nil ? 1 : Self.groupCount
-                let count = request.epoch == nil ? min(request.users.count, Self.groupCount) : request.users.count
-                for start in stride(from: 0, to: count, by: groupCount) {
-                    let users = request.users[start..<min(start + groupCount, request.users.count)]
-                    let found = try Self.find(users, request, transaction)
+                for (number, users) in groups.enumerated() {
+                    let rows =
+                        number == 0
+                        ? first[1] : try transaction.run(Self.search(users, request, for: caller.user))
+                    let found = try Self.read(rows)
                     for user in users {
                         let wraps = found[user] ?? []
                         if answer.isEmpty {
@@ -72,36 +80,40 @@
             return wraps.filter { $0.epoch < next.epoch }
         }
 
-        private static func find(
-            _ users: ArraySlice<UserID>, _ request: WrapsRequest, _ transaction: any SQLTransaction
-        ) throws(TresorError) -> [UserID: [Found]] {
-            guard let last = users.last else { return [:] }
-            let tresor = request.tresor
-            let statement: SQL
-            if let epoch = request.epoch {
-                let missing = groupCount - users.count
-                let ids = users.map { SQLValue.digest($0.digest) }
-                statement = SQL(
-                    """
-                    SELECT account, epoch, wrap FROM wraps WHERE tresor = $1 AND epoch = $2 AND account IN
-                    ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-                    ORDER BY since, putter
-                    """,
-                    [.digest(tresor.digest), .number(epoch)] + ids
-                        + [SQLValue](repeating: .digest(last.digest), count: missing))
-            } else {
-                statement = SQL(
+        /// The statement that reads the wraps of a group of people. It reads nothing for anybody who never was in the tresor.
+        private static func search(
+            _ users: ArraySlice<UserID>, _ request: WrapsRequest, for reader: UserID
+        ) -> SQL {
+            // The last one stands in the places that are left.
+            let ids = (0..<groupCount).map { number in
+                SQLValue.digest(users[min(users.startIndex + number, users.endIndex - 1)].digest)
+            }
+            guard let epoch = request.epoch else {
+                return SQL(
                     """
                     SELECT account, epoch, wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch >= $3
+                    AND EXISTS (SELECT 1 FROM access WHERE tresor = $1 AND account = $5)
                     ORDER BY epoch, since, putter LIMIT $4
                     """,
                     [
-                        .digest(tresor.digest), .digest(last.digest),
-                        .number(request.first), .integer(Int64(greatestCount)),
+                        .digest(request.tresor.digest), ids[0], .number(request.first),
+                        .integer(Int64(greatestCount)), .digest(reader.digest),
                     ])
             }
+            return SQL(
+                """
+                SELECT account, epoch, wrap FROM wraps WHERE tresor = $1 AND epoch = $2 AND account IN
+                ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+                AND EXISTS (SELECT 1 FROM access WHERE tresor = $1 AND account = $19)
+                ORDER BY since, putter
+                """,
+                [.digest(request.tresor.digest), .number(epoch)] + ids + [.digest(reader.digest)])
+        }
+
+        /// Reads the wraps of each person in rows.
+        private static func read(_ rows: [SQLRow]) throws(TresorError) -> [UserID: [Found]] {
             var wraps: [UserID: [Found]] = [:]
-            for row in try transaction.run(statement) {
+            for row in rows {
                 let found = Found(epoch: try row.number(1), bytes: try row.bytes(2))
                 wraps[UserID(try row.digest(0)), default: []].append(found)
             }
