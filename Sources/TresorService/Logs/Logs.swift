@@ -5,43 +5,42 @@
     import TresorCrypto
 
     /// Reading logs.
-    struct Logs: Sendable {
+    enum Logs {
         /// The maximum number of entries in a page.
         private static let pageCount: UInt64 = 8_192
 
-        let context: ServiceContext
-
-        /// Returns a page of the entries that the caller may read: at most 4 MiB, but at least one.
-        ///
-        /// - Throws: ``TresorError/noAccess``.
-        func entries(_ request: EntriesRequest, by caller: Caller) async throws(TresorError) -> EntriesAnswer {
-            let limit = min(UInt64(request.limit), Self.pageCount)
+        /// Looks for a page of the entries that a person may read: at most 4 MiB, but at least one. Its answer throws
+        /// ``TresorError/noAccess`` for somebody who never was in the tresor.
+        static func lookup(_ request: EntriesRequest, by user: UserID) -> Lookup {
+            let limit = min(UInt64(request.limit), pageCount)
             let (end, isBeyond) = request.first.addingReportingOverflow(limit)
-            let page = Self.page(of: request.tresor, request.first..<(isBeyond ? .max : end), for: caller.user)
-            let found = try await context.engine.read([Membership.search(request.tresor, caller.user), page])
-            guard let row = found[0].first else { throw .noAccess }
-            let readable = try Membership(row).readableCount
-            guard request.first < readable, limit > 0 else { return EntriesAnswer(entries: [], more: false) }
-            let entries = try Self.entries(found[1])
-            guard !entries.isEmpty else { throw .store(.damaged) }
-            return EntriesAnswer(entries: entries, more: request.first + UInt64(entries.count) < readable)
+            let page = page(of: request.tresor, request.first..<(isBeyond ? .max : end), for: user)
+            return Lookup(statements: [Membership.search(request.tresor, user), page]) { (found) throws(TresorError) in
+                guard let row = found[0].first else { throw .noAccess }
+                let readable = try Membership(row).readableCount
+                guard request.first < readable, limit > 0 else {
+                    return ServiceReply(EntriesAnswer(entries: [], more: false))
+                }
+                let entries = try Self.entries(found[1])
+                guard !entries.isEmpty else { throw .store(.damaged) }
+                return ServiceReply(
+                    EntriesAnswer(entries: entries, more: request.first + UInt64(entries.count) < readable))
+            }
         }
 
-        /// Returns the tresors of which the caller is a member, in byte order.
-        func tresors(_ request: TresorsRequest, by caller: Caller) async throws(TresorError) -> TresorsAnswer {
-            let found = try await context.engine.read(
-                SQL(
-                    """
-                    SELECT tresor FROM access WHERE account = $1 AND tresor > $2 AND last_sequence IS NULL
-                    ORDER BY tresor LIMIT $3
-                    """,
-                    [
-                        .digest(caller.user.digest), .digest(request.after),
-                        .integer(Int64(TresorsAnswer.maximumCount + 1)),
-                    ]))
-            var tresors: [TresorID] = []
-            for row in found.prefix(TresorsAnswer.maximumCount) { tresors.append(TresorID(try row.digest(0))) }
-            return TresorsAnswer(tresors: tresors, more: found.count > tresors.count)
+        /// Looks for the tresors of which a person is a member, in byte order.
+        static func lookup(_ request: TresorsRequest, by user: UserID) -> Lookup {
+            let page = SQL(
+                """
+                SELECT tresor FROM access WHERE account = $1 AND tresor > $2 AND last_sequence IS NULL
+                ORDER BY tresor LIMIT $3
+                """,
+                [.digest(user.digest), .digest(request.after), .integer(Int64(TresorsAnswer.maximumCount + 1))])
+            return Lookup(statements: [page]) { (found) throws(TresorError) in
+                var tresors: [TresorID] = []
+                for row in found[0].prefix(TresorsAnswer.maximumCount) { tresors.append(TresorID(try row.digest(0))) }
+                return ServiceReply(TresorsAnswer(tresors: tresors, more: found[0].count > tresors.count))
+            }
         }
 
         /// The statement that reads the first entries of a range: as many as fit into so many bytes, but at least one.

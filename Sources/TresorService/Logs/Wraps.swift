@@ -14,53 +14,75 @@
         /// The most wraps that one statement reads of a person: they take more than 4 MiB.
         private static let greatestCount = 4096
 
-        /// Returns the wraps of people for a member: at most 4 MiB, and those of one person alone if they take more. Of all
-        /// epochs it returns those of at most 16 people: each costs a statement.
+        /// Looks for the wraps of people for a member; `nil` for more people than one statement reads.
+        static func lookup(_ request: WrapsRequest, by user: UserID) -> Lookup? {
+            let groups = groups(of: request)
+            guard groups.count == 1 else { return nil }
+            let statements = [Membership.search(request.tresor, user), search(groups[0], request, for: user)]
+            return Lookup(statements: statements) { (found) throws(TresorError) in
+                ServiceReply(try answer(request, by: user, found[0].first) { (_) throws(TresorError) in found[1] })
+            }
+        }
+
+        /// Returns the wraps of people for a member, a statement for each group of them.
         ///
         /// - Throws: ``TresorError/noAccess``.
         func wraps(_ request: WrapsRequest, by caller: Caller) async throws(TresorError) -> WrapsAnswer {
+            try await context.engine.read { (transaction) throws(TresorError) in
+                let row = try transaction.run(Membership.search(request.tresor, caller.user)).first
+                return try Self.answer(request, by: caller.user, row) { (users) throws(TresorError) in
+                    try transaction.run(Self.search(users, request, for: caller.user))
+                }
+            }
+        }
+
+        /// The people of a request, as many together as one statement reads.
+        private static func groups(of request: WrapsRequest) -> [ArraySlice<UserID>] {
             // Somebody who reads from now on may have a wrap of each epoch.
             let groupCount = request.epoch == nil ? 1 : Self.groupCount
             let count = request.epoch == nil ? min(request.users.count, Self.groupCount) : request.users.count
-            let groups = stride(from: 0, to: count, by: groupCount).map { start in
+            return stride(from: 0, to: count, by: groupCount).map { start in
                 request.users[start..<min(start + groupCount, request.users.count)]
             }
-            return try await context.engine.read { (transaction) throws(TresorError) in
-                // Nearly always one group is asked for: its wraps come in the exchange that reads the membership.
-                let searches =
-                    [Membership.search(request.tresor, caller.user)]
-                    + groups.prefix(1).map { Self.search($0, request, for: caller.user) }
-                let first = try transaction.run(searches, finishing: groups.count <= 1).map(\.rows)
-                guard let row = first[0].first else { throw .noAccess }
-                let membership = try Membership(row)
-                // A person who waits sees their own wraps alone.
-                let isOwn = request.users.allSatisfy { $0 == caller.user }
-                guard membership.isIn, isOwn || membership.place != .waiting else {
-                    throw .noAccess
-                }
-                var answer: [[[UInt8]]] = []
-                var byteCount = 0
-                for (number, users) in groups.enumerated() {
-                    let rows =
-                        number == 0
-                        ? first[1] : try transaction.run(Self.search(users, request, for: caller.user))
-                    let found = try Self.read(rows)
-                    for user in users {
-                        let wraps = found[user] ?? []
-                        if answer.isEmpty {
-                            // The client asks on for a person who stands alone, and for nobody else.
-                            let page = Self.page(wraps)
-                            guard page.count == wraps.count else { return WrapsAnswer(wraps: [page.map(\.bytes)]) }
-                        }
-                        byteCount += wraps.reduce(4) { $0 + 2 + $1.bytes.count }
-                        guard answer.isEmpty || byteCount <= ServiceOperation.pageByteCount else {
-                            return WrapsAnswer(wraps: answer)
-                        }
-                        answer.append(wraps.map(\.bytes))
-                    }
-                }
-                return WrapsAnswer(wraps: answer)
+        }
+
+        /// Answers with the wraps of people: at most 4 MiB, and those of one person alone if they take more. Of all epochs it
+        /// answers with those of at most 16 people: each costs a statement.
+        ///
+        /// - Parameters:
+        ///   - row: the row of the membership of the person who asks; `nil` for none.
+        ///   - find: finds the rows of a group.
+        /// - Throws: ``TresorError/noAccess``.
+        private static func answer(
+            _ request: WrapsRequest, by user: UserID, _ row: SQLRow?,
+            _ find: (ArraySlice<UserID>) throws(TresorError) -> [SQLRow]
+        ) throws(TresorError) -> WrapsAnswer {
+            guard let row else { throw .noAccess }
+            let membership = try Membership(row)
+            // A person who waits sees their own wraps alone.
+            let isOwn = request.users.allSatisfy { $0 == user }
+            guard membership.isIn, isOwn || membership.place != .waiting else {
+                throw .noAccess
             }
+            var answer: [[[UInt8]]] = []
+            var byteCount = 0
+            for users in groups(of: request) {
+                let found = try read(try find(users))
+                for user in users {
+                    let wraps = found[user] ?? []
+                    if answer.isEmpty {
+                        // The client asks on for a person who stands alone, and for nobody else.
+                        let page = page(wraps)
+                        guard page.count == wraps.count else { return WrapsAnswer(wraps: [page.map(\.bytes)]) }
+                    }
+                    byteCount += wraps.reduce(4) { $0 + 2 + $1.bytes.count }
+                    guard answer.isEmpty || byteCount <= ServiceOperation.pageByteCount else {
+                        return WrapsAnswer(wraps: answer)
+                    }
+                    answer.append(wraps.map(\.bytes))
+                }
+            }
+            return WrapsAnswer(wraps: answer)
         }
 
         /// A wrap as a page has it.

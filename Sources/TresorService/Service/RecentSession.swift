@@ -103,6 +103,15 @@
             return (held, promise)
         }
 
+        /// Returns what a request in a recent session looks for, if its person may ask now; `nil` for any other request. The
+        /// sender was heard lately, so that a stranger has nothing read ahead.
+        func lookup(of call: ServiceCall, in statement: SessionStatement, _ session: Hash256) -> Lookup? {
+            guard statement.kind == .identity, recent(statement, session) != nil,
+                limits.look(.requests(statement.user.digest.bytes), rate) == nil
+            else { return nil }
+            return try? Lookup.of(call, by: statement.user)
+        }
+
         /// Notes that a recent session was open, and charges its person for the request.
         func confirm(_ recent: RecentSession, _ payment: Payment) {
             payment.take(.requests(recent.user.digest.bytes), rate)
