@@ -27,7 +27,7 @@
             let account: Account?
             let requests: [SQLRow]
             let deviceKey: Hash256?
-            /// What other statements found.
+            /// The rows that other statements found.
             let others: [[SQLRow]]
         }
 

@@ -131,7 +131,7 @@
             #expect(after != before)
         }
 
-        /// What is looked for along with the rows of a session is told to nobody whose session these end.
+        /// A lookup that came with the rows of a session is told to nobody whose session these end.
         @Test(arguments: End.allCases) func A236_aSessionThatHasEndedReadsNothing(_ end: End) async throws {
             let bench = try await Bench()
             let anna = try await bench.person("anna")

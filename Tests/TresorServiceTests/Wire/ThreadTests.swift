@@ -59,7 +59,7 @@
             }
             let small = await threads("append", byteCount: 8 << 10)
             #expect(small.count == 3 && Set(small).count == 1)
-            // Whatever may take longer leaves the thread to the other connections.
+            // An answer that may take longer leaves the thread to the other connections.
             for (operation, byteCount) in [("append", (8 << 10) + 1), ("card", 8)] {
                 let others = await threads(operation, byteCount: byteCount)
                 #expect(others.count == 3 && !others.dropFirst().contains(others[0]), "\(operation)")
