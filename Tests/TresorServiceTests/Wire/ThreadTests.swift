@@ -25,11 +25,13 @@
 
             private func note() { threads.withLock { $0.append(String(describing: pthread_self())) } }
 
-            /// The thread of the connection asks this.
+            /// The thread of the connection asks this. An authorization proves who asks.
             func knows(_ head: ServiceHead) -> UserID? {
                 note()
-                return UserID(.zero)
+                return head.authorization == nil ? nil : UserID(.zero)
             }
+
+            func proves(_ head: ServiceHead) async throws(Refusal) -> UserID? { nil }
 
             func answer(_ call: ServiceCall) async -> ServiceReply {
                 note()
@@ -52,17 +54,21 @@
                 limits: Wire.patientLimits, report: Report(logsSources: false) { _ in }
             ).start()
             let client = try RawClient(port: server.port)
-            func threads(_ operation: String, byteCount: Int) async -> [String] {
-                await client.send(Wire.request(operation, body: [UInt8](repeating: 1, count: byteCount)))
+            func threads(_ operation: String, byteCount: Int, isProved: Bool = true) async -> [String] {
+                let body = [UInt8](repeating: 1, count: byteCount)
+                await client.send(
+                    Wire.request(operation, body: body, headers: isProved ? ["Authorization: Tresor a.b"] : []))
                 #expect(await client.readAnswer()?.status == 200)
                 return handler.takeThreads()
             }
             let small = await threads("append", byteCount: 8 << 10)
             #expect(small.count == 3 && Set(small).count == 1)
-            // An answer that may take longer leaves the thread to the other connections.
-            for (operation, byteCount) in [("append", (8 << 10) + 1), ("card", 8)] {
-                let others = await threads(operation, byteCount: byteCount)
-                #expect(others.count == 3 && !others.dropFirst().contains(others[0]), "\(operation)")
+            // An answer that may take longer leaves the thread to the other connections, and so does that to a stranger.
+            for (operation, byteCount, isProved) in [
+                ("append", (8 << 10) + 1, true), ("card", 8, true), ("append", 8, false),
+            ] {
+                let others = await threads(operation, byteCount: byteCount, isProved: isProved)
+                #expect(others.count == 3 && !others.dropFirst().contains(others[0]), "\(operation) \(byteCount)")
             }
             await server.stop()
         }
