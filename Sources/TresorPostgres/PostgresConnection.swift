@@ -207,7 +207,8 @@
             return "WITH changed AS (\(sql.text) RETURNING 1) SELECT 1 / count(*) FROM changed"
         }
 
-        private static let divisionByZero = "22012"
+        /// The states by which a required statement that changes no row fails: it divided by zero, or another row has its key.
+        private static let missingRequirement = ["22012", "23505"]
 
         /// Receives the answers to what was sent, until the pipeline is empty.
         private func receive(_ steps: [Step], from connection: OpaquePointer) throws(PostgresFailure) -> [SQLResult] {
@@ -260,7 +261,9 @@
             case PGRES_PIPELINE_ABORTED: throw .refused(.store(.other))
             default:
                 let state = Self.state(of: answer)
-                if case .run(let requirement?) = step, state == Self.divisionByZero { throw .refused(requirement) }
+                if case .run(let requirement?) = step, let state, Self.missingRequirement.contains(state) {
+                    throw .refused(requirement)
+                }
                 throw PostgresFailure(state: state)
             }
             switch step {

@@ -182,6 +182,16 @@
             #expect(try await engine.read(SQL("SELECT number FROM items")).isEmpty)
             #expect(try await engine.write([insert, swap, other]) == [1, 1, 1])
             await #expect(throws: TresorError.busy) { try await engine.write([insert, swap]) }
+            // A key that is taken needs no words in the statement, and is damage where nothing requires it.
+            let same = SQL("INSERT INTO items (item, number) VALUES ($1, 3)", [.bytes([1])])
+            await #expect(throws: TresorError.forked) { try await engine.write([same.orElse(.forked), other]) }
+            await #expect(throws: TresorError.forked) {
+                try await engine.write { (transaction) throws(TresorError) in
+                    _ = try? transaction.run([same.orElse(.forked)])
+                    _ = try? transaction.run([SQL("DELETE FROM items WHERE item = $1", [.bytes([2])])])
+                }
+            }
+            await #expect(throws: TresorError.store(.damaged)) { try await engine.write([same]) }
             await #expect(throws: TresorError.forked) {
                 try await engine.write { (transaction) throws(TresorError) in
                     _ = try transaction.run([SQL("DELETE FROM items WHERE item = $1", [.bytes([2])]).orElse(.busy)])

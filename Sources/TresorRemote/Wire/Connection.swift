@@ -72,10 +72,10 @@
         ) throws(TransportFailure) {
             let body = request.body
             do throws(TransportFailure) {
-                try send(Self.head(of: request, host: host), until: allowance.deadline)
+                try send(Self.beginning(of: request, host: host), until: allowance.deadline)
                 for start in stride(from: 0, to: body.count, by: Self.pieceByteCount) {
                     let piece = body[start..<min(start + Self.pieceByteCount, body.count)]
-                    try send(Array(piece), until: allowance.deadline)
+                    if start > 0 { try send(Array(piece), until: allowance.deadline) }
                     allowance.moved(piece.count)
                     request.transfer(Transfer(isSent: true, byteCount: piece.endIndex, total: body.count))
                 }
@@ -101,6 +101,11 @@
         }
 
         private static let pieceByteCount = 16 << 10
+
+        /// The head with the first piece of the body. Apart they would be two records of TLS, and wake the service twice.
+        static func beginning(of request: TransportRequest, host: String) -> [UInt8] {
+            head(of: request, host: host) + request.body.prefix(pieceByteCount)
+        }
 
         private static func head(of request: TransportRequest, host: String) -> [UInt8] {
             var lines = ["POST \(request.target) HTTP/1.1", "Host: \(host)"]

@@ -54,6 +54,12 @@
         /// Whether the client waits for news.
         var isLongPoll: Bool { head?.route == .operation(.news) }
 
+        /// Whether its answer takes less than a millisecond beside the work of the database: a small append of a person whom
+        /// the head has proved. Its work that is more runs apart (SPEC §18.3, *Work*).
+        var isShort: Bool { isProved && head?.route == .operation(.append) && byteCount <= Self.shortByteCount }
+
+        private static let shortByteCount = 8 << 10
+
         /// Takes bytes of the body, and room for them: what a client only announces takes none.
         ///
         /// - Returns: `false` if there is too little.

@@ -277,7 +277,7 @@
             let exchange = exchange
             let loop = context.eventLoop
             let bound = NIOLoopBound((handler: self, exchange: exchange), eventLoop: loop)
-            task = Task { [responder] in
+            task = Task(executorPreference: exchange.isShort ? LoopExecutor(loop) : nil) { [responder] in
                 let (reply, cause) = await responder.reply(to: request)
                 loop.execute { bound.value.handler.finish(bound.value.exchange, reply, cause) }
             }

@@ -5,79 +5,86 @@
     import TresorCrypto
 
     /// Reading logs.
-    struct Logs: Sendable {
+    enum Logs {
         /// The maximum number of entries in a page.
         private static let pageCount: UInt64 = 8_192
 
-        let context: ServiceContext
-
-        /// Returns a page of the entries that the caller may read: at most 4 MiB, but at least one.
-        ///
-        /// - Throws: ``TresorError/noAccess``.
-        func entries(_ request: EntriesRequest, by caller: Caller) async throws(TresorError) -> EntriesAnswer {
-            try await context.engine.read { (transaction) throws(TresorError) in
-                guard let row = try transaction.run(Membership.search(request.tresor, caller.user)).first else {
-                    throw .noAccess
-                }
+        /// Looks for a page of the entries that a person may read: at most 4 MiB, but at least one. Its answer throws
+        /// ``TresorError/noAccess`` for somebody who never was in the tresor.
+        static func lookup(_ request: EntriesRequest, by user: UserID) -> Lookup {
+            let limit = min(UInt64(request.limit), pageCount)
+            let (end, isBeyond) = request.first.addingReportingOverflow(limit)
+            let page = page(of: request.tresor, request.first..<(isBeyond ? .max : end), for: user)
+            return Lookup(statements: [Membership.search(request.tresor, user), page]) { (found) throws(TresorError) in
+                guard let row = found[0].first else { throw .noAccess }
                 let readable = try Membership(row).readableCount
-                let limit = min(UInt64(request.limit), Self.pageCount)
-                guard request.first < readable, limit > 0 else { return EntriesAnswer(entries: [], more: false) }
-                let end = min(readable, request.first + limit)
-                let entries = try Self.page(
-                    of: request.tresor, request.first..<end, byteCount: ServiceOperation.pageByteCount, transaction)
+                guard request.first < readable, limit > 0 else {
+                    return ServiceReply(EntriesAnswer(entries: [], more: false))
+                }
+                let entries = try Self.entries(found[1])
                 guard !entries.isEmpty else { throw .store(.damaged) }
-                return EntriesAnswer(
-                    entries: entries, more: request.first + UInt64(entries.count) < readable)
+                return ServiceReply(
+                    EntriesAnswer(entries: entries, more: request.first + UInt64(entries.count) < readable))
             }
         }
 
-        /// Returns the tresors of which the caller is a member, in byte order.
-        func tresors(_ request: TresorsRequest, by caller: Caller) async throws(TresorError) -> TresorsAnswer {
-            let found = try await context.engine.read(
-                SQL(
-                    """
-                    SELECT tresor FROM access WHERE account = $1 AND tresor > $2 AND last_sequence IS NULL
-                    ORDER BY tresor LIMIT $3
-                    """,
-                    [
-                        .digest(caller.user.digest), .digest(request.after),
-                        .integer(Int64(TresorsAnswer.maximumCount + 1)),
-                    ]))
-            var tresors: [TresorID] = []
-            for row in found.prefix(TresorsAnswer.maximumCount) { tresors.append(TresorID(try row.digest(0))) }
-            return TresorsAnswer(tresors: tresors, more: found.count > tresors.count)
-        }
-
-        /// Reads the first entries of a range: as many as fit into so many bytes, but at least one.
-        static func page(
-            of tresor: TresorID, _ sequences: Range<UInt64>, byteCount: Int, _ transaction: any SQLTransaction
-        ) throws(TresorError) -> [[UInt8]] {
-            let sizes = try transaction.run(
-                SQL(
-                    """
-                    SELECT CAST(length(entry) AS bigint) FROM entries
-                    WHERE tresor = $1 AND sequence >= $2 AND sequence < $3 ORDER BY sequence
-                    """,
-                    [.digest(tresor.digest), .number(sequences.lowerBound), .number(sequences.upperBound)]))
-            var (count, sum): (UInt64, UInt64) = (0, 0)
-            for size in sizes {
-                sum += try size.number(0) + 4
-                guard count == 0 || sum <= UInt64(byteCount) else { break }
-                count += 1
+        /// Looks for the tresors of which a person is a member, in byte order.
+        static func lookup(_ request: TresorsRequest, by user: UserID) -> Lookup {
+            let page = SQL(
+                """
+                SELECT tresor FROM access WHERE account = $1 AND tresor > $2 AND last_sequence IS NULL
+                ORDER BY tresor LIMIT $3
+                """,
+                [.digest(user.digest), .digest(request.after), .integer(Int64(TresorsAnswer.maximumCount + 1))])
+            return Lookup(statements: [page]) { (found) throws(TresorError) in
+                var tresors: [TresorID] = []
+                for row in found[0].prefix(TresorsAnswer.maximumCount) { tresors.append(TresorID(try row.digest(0))) }
+                return ServiceReply(TresorsAnswer(tresors: tresors, more: found[0].count > tresors.count))
             }
-            let first = sequences.lowerBound
-            var entries: [[UInt8]] = []
-            for row in try transaction.run(search(tresor, first..<(first + count))) { entries.append(try row.bytes(0)) }
-            return entries
         }
 
-        /// The statement that reads entries in order.
-        static func search(_ tresor: TresorID, _ sequences: Range<UInt64>) -> SQL {
+        /// The statement that reads the first entries of a range: as many as fit into so many bytes, but at least one.
+        static func page(of tresor: TresorID, _ sequences: Range<UInt64>, byteCount: Int) -> SQL {
             SQL(
                 """
-                SELECT entry FROM entries WHERE tresor = $1 AND sequence >= $2 AND sequence < $3 ORDER BY sequence
+                SELECT entry FROM entries WHERE tresor = $1 AND sequence >= $2 AND sequence <=
+                (SELECT max(sequence) FROM
+                (SELECT sequence, sum(length(entry) + 4) OVER (ORDER BY sequence) AS total FROM entries
+                WHERE tresor = $1 AND sequence >= $2 AND sequence < $3) AS sizes
+                WHERE total <= $4 OR sequence = $2)
+                ORDER BY sequence
                 """,
-                [.digest(tresor.digest), .number(sequences.lowerBound), .number(sequences.upperBound)])
+                [
+                    .digest(tresor.digest), .number(sequences.lowerBound), .number(sequences.upperBound),
+                    .integer(Int64(byteCount)),
+                ])
+        }
+
+        /// The statement that reads those of a page that a person may read. It reads nothing for anybody who never was in
+        /// the tresor.
+        private static func page(of tresor: TresorID, _ sequences: Range<UInt64>, for reader: UserID) -> SQL {
+            SQL(
+                """
+                SELECT entry FROM entries WHERE tresor = $1 AND sequence >= $2 AND sequence <=
+                (SELECT max(sequence) FROM
+                (SELECT e.sequence, sum(length(e.entry) + 4) OVER (ORDER BY e.sequence) AS total
+                FROM access a JOIN entries e ON e.tresor = a.tresor
+                WHERE a.tresor = $1 AND a.account = $5 AND e.sequence >= $2 AND e.sequence < $3
+                AND (a.last_sequence IS NULL OR e.sequence <= a.last_sequence)) AS sizes
+                WHERE total <= $4 OR sequence = $2)
+                ORDER BY sequence
+                """,
+                [
+                    .digest(tresor.digest), .number(sequences.lowerBound), .number(sequences.upperBound),
+                    .integer(Int64(ServiceOperation.pageByteCount)), .digest(reader.digest),
+                ])
+        }
+
+        /// Reads the rows of a page.
+        static func entries(_ rows: [SQLRow]) throws(TresorError) -> [[UInt8]] {
+            var entries: [[UInt8]] = []
+            for row in rows { entries.append(try row.bytes(0)) }
+            return entries
         }
     }
 #endif

@@ -192,22 +192,20 @@
                 JOIN tresors t ON t.tresor = a.tresor
                 WHERE t.founder = $1 AND a.account = $2
                 """, [founder, author])
-            return try await context.engine.read { (transaction) throws(TresorError) in
-                try transaction.rows(of: [
-                    SQL(
-                        "SELECT entries, bytes, day, unread FROM authors WHERE tresor = $1 AND account = $2",
-                        [tresor, author]),
-                    SQL(
-                        """
-                        SELECT CAST(COALESCE(sum(entries), 0) AS bigint), CAST(COALESCE(sum(bytes), 0) AS bigint)
-                        FROM authors WHERE tresor = $1 AND account <> $2
-                        """, [tresor, founder]),
-                    isFounder ? bytesOfOthers : bytesOfAuthor,
-                    UsageCache.search(demand.founder),
-                    SQL("SELECT bytes FROM tresors WHERE tresor = $1", [tresor]),
-                    UsageCache.deleted(demand.founder),
-                ])
-            }
+            return try await context.engine.read([
+                SQL(
+                    "SELECT entries, bytes, day, unread FROM authors WHERE tresor = $1 AND account = $2",
+                    [tresor, author]),
+                SQL(
+                    """
+                    SELECT CAST(COALESCE(sum(entries), 0) AS bigint), CAST(COALESCE(sum(bytes), 0) AS bigint)
+                    FROM authors WHERE tresor = $1 AND account <> $2
+                    """, [tresor, founder]),
+                isFounder ? bytesOfOthers : bytesOfAuthor,
+                UsageCache.search(demand.founder),
+                SQL("SELECT bytes FROM tresors WHERE tresor = $1", [tresor]),
+                UsageCache.deleted(demand.founder),
+            ])
         }
 
         /// A count of a row; 0 for no row. One that is wrong stops nobody from writing.

@@ -147,9 +147,8 @@
             var fold = base.map { Fold(state: $0) } ?? Fold(tresor: tresor)
             while next < end.count {
                 let range = next..<min(end.count, next + Self.pageCount)
-                let page = try await engine.read { (transaction) throws(TresorError) in
-                    try Logs.page(of: tresor, range, byteCount: Self.pageByteCount, transaction)
-                }
+                let rows = try await engine.read(Logs.page(of: tresor, range, byteCount: Self.pageByteCount))
+                let page = try Logs.entries(rows)
                 guard !page.isEmpty else { throw .noAccess }
                 let weight = page.reduce(0) { $0 + WorkApart.weight(ofBytes: $1.count) }
                 let before = fold

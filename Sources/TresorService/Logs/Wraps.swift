@@ -14,45 +14,75 @@
         /// The most wraps that one statement reads of a person: they take more than 4 MiB.
         private static let greatestCount = 4096
 
-        /// Returns the wraps of people for a member: at most 4 MiB, and those of one person alone if they take more. Of all
-        /// epochs it returns those of at most 16 people: each costs a statement.
+        /// Looks for the wraps of people for a member; `nil` for more people than one statement reads.
+        static func lookup(_ request: WrapsRequest, by user: UserID) -> Lookup? {
+            let groups = groups(of: request)
+            guard groups.count == 1 else { return nil }
+            let statements = [Membership.search(request.tresor, user), search(groups[0], request, for: user)]
+            return Lookup(statements: statements) { (found) throws(TresorError) in
+                ServiceReply(try answer(request, by: user, found[0].first) { (_) throws(TresorError) in found[1] })
+            }
+        }
+
+        /// Returns the wraps of people for a member, a statement for each group of them.
         ///
         /// - Throws: ``TresorError/noAccess``.
         func wraps(_ request: WrapsRequest, by caller: Caller) async throws(TresorError) -> WrapsAnswer {
             try await context.engine.read { (transaction) throws(TresorError) in
-                guard let row = try transaction.run(Membership.search(request.tresor, caller.user)).first else {
-                    throw .noAccess
+                let row = try transaction.run(Membership.search(request.tresor, caller.user)).first
+                return try Self.answer(request, by: caller.user, row) { (users) throws(TresorError) in
+                    try transaction.run(Self.search(users, request, for: caller.user))
                 }
-                let membership = try Membership(row)
-                // A person who waits sees their own wraps alone.
-                let isOwn = request.users.allSatisfy { $0 == caller.user }
-                guard membership.isIn, isOwn || membership.place != .waiting else {
-                    throw .noAccess
-                }
-                var answer: [[[UInt8]]] = []
-                var byteCount = 0
-                // Somebody who reads from now on may have a wrap of each epoch.
-                let groupCount = request.epoch == nil ? 1 : Self.groupCount
-                let count = request.epoch == nil ? min(request.users.count, Self.groupCount) : request.users.count
-                for start in stride(from: 0, to: count, by: groupCount) {
-                    let users = request.users[start..<min(start + groupCount, request.users.count)]
-                    let found = try Self.find(users, request, transaction)
-                    for user in users {
-                        let wraps = found[user] ?? []
-                        if answer.isEmpty {
-                            // The client asks on for a person who stands alone, and for nobody else.
-                            let page = Self.page(wraps)
-                            guard page.count == wraps.count else { return WrapsAnswer(wraps: [page.map(\.bytes)]) }
-                        }
-                        byteCount += wraps.reduce(4) { $0 + 2 + $1.bytes.count }
-                        guard answer.isEmpty || byteCount <= ServiceOperation.pageByteCount else {
-                            return WrapsAnswer(wraps: answer)
-                        }
-                        answer.append(wraps.map(\.bytes))
-                    }
-                }
-                return WrapsAnswer(wraps: answer)
             }
+        }
+
+        /// The people of a request, as many together as one statement reads.
+        private static func groups(of request: WrapsRequest) -> [ArraySlice<UserID>] {
+            // Somebody who reads from now on may have a wrap of each epoch.
+            let groupCount = request.epoch == nil ? 1 : Self.groupCount
+            let count = request.epoch == nil ? min(request.users.count, Self.groupCount) : request.users.count
+            return stride(from: 0, to: count, by: groupCount).map { start in
+                request.users[start..<min(start + groupCount, request.users.count)]
+            }
+        }
+
+        /// Answers with the wraps of people: at most 4 MiB, and those of one person alone if they take more. Of all epochs it
+        /// answers with those of at most 16 people: each costs a statement.
+        ///
+        /// - Parameters:
+        ///   - row: the row of the membership of the person who asks; `nil` for none.
+        ///   - find: finds the rows of a group.
+        /// - Throws: ``TresorError/noAccess``.
+        private static func answer(
+            _ request: WrapsRequest, by user: UserID, _ row: SQLRow?,
+            _ find: (ArraySlice<UserID>) throws(TresorError) -> [SQLRow]
+        ) throws(TresorError) -> WrapsAnswer {
+            guard let row else { throw .noAccess }
+            let membership = try Membership(row)
+            // A person who waits sees their own wraps alone.
+            let isOwn = request.users.allSatisfy { $0 == user }
+            guard membership.isIn, isOwn || membership.place != .waiting else {
+                throw .noAccess
+            }
+            var answer: [[[UInt8]]] = []
+            var byteCount = 0
+            for users in groups(of: request) {
+                let found = try read(try find(users))
+                for user in users {
+                    let wraps = found[user] ?? []
+                    if answer.isEmpty {
+                        // The client asks on for a person who stands alone, and for nobody else.
+                        let page = page(wraps)
+                        guard page.count == wraps.count else { return WrapsAnswer(wraps: [page.map(\.bytes)]) }
+                    }
+                    byteCount += wraps.reduce(4) { $0 + 2 + $1.bytes.count }
+                    guard answer.isEmpty || byteCount <= ServiceOperation.pageByteCount else {
+                        return WrapsAnswer(wraps: answer)
+                    }
+                    answer.append(wraps.map(\.bytes))
+                }
+            }
+            return WrapsAnswer(wraps: answer)
         }
 
         /// A wrap as a page has it.
@@ -72,36 +102,40 @@
             return wraps.filter { $0.epoch < next.epoch }
         }
 
-        private static func find(
-            _ users: ArraySlice<UserID>, _ request: WrapsRequest, _ transaction: any SQLTransaction
-        ) throws(TresorError) -> [UserID: [Found]] {
-            guard let last = users.last else { return [:] }
-            let tresor = request.tresor
-            let statement: SQL
-            if let epoch = request.epoch {
-                let missing = groupCount - users.count
-                let ids = users.map { SQLValue.digest($0.digest) }
-                statement = SQL(
-                    """
-                    SELECT account, epoch, wrap FROM wraps WHERE tresor = $1 AND epoch = $2 AND account IN
-                    ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-                    ORDER BY since, putter
-                    """,
-                    [.digest(tresor.digest), .number(epoch)] + ids
-                        + [SQLValue](repeating: .digest(last.digest), count: missing))
-            } else {
-                statement = SQL(
+        /// The statement that reads the wraps of a group of people. It reads nothing for anybody who never was in the tresor.
+        private static func search(
+            _ users: ArraySlice<UserID>, _ request: WrapsRequest, for reader: UserID
+        ) -> SQL {
+            // The last one stands in the places that are left.
+            let ids = (0..<groupCount).map { number in
+                SQLValue.digest(users[min(users.startIndex + number, users.endIndex - 1)].digest)
+            }
+            guard let epoch = request.epoch else {
+                return SQL(
                     """
                     SELECT account, epoch, wrap FROM wraps WHERE tresor = $1 AND account = $2 AND epoch >= $3
+                    AND EXISTS (SELECT 1 FROM access WHERE tresor = $1 AND account = $5)
                     ORDER BY epoch, since, putter LIMIT $4
                     """,
                     [
-                        .digest(tresor.digest), .digest(last.digest),
-                        .number(request.first), .integer(Int64(greatestCount)),
+                        .digest(request.tresor.digest), ids[0], .number(request.first),
+                        .integer(Int64(greatestCount)), .digest(reader.digest),
                     ])
             }
+            return SQL(
+                """
+                SELECT account, epoch, wrap FROM wraps WHERE tresor = $1 AND epoch = $2 AND account IN
+                ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+                AND EXISTS (SELECT 1 FROM access WHERE tresor = $1 AND account = $19)
+                ORDER BY since, putter
+                """,
+                [.digest(request.tresor.digest), .number(epoch)] + ids + [.digest(reader.digest)])
+        }
+
+        /// Reads the wraps of each person in rows.
+        private static func read(_ rows: [SQLRow]) throws(TresorError) -> [UserID: [Found]] {
             var wraps: [UserID: [Found]] = [:]
-            for row in try transaction.run(statement) {
+            for row in rows {
                 let found = Found(epoch: try row.number(1), bytes: try row.bytes(2))
                 wraps[UserID(try row.digest(0)), default: []].append(found)
             }

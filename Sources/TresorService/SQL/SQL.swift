@@ -14,7 +14,8 @@
         package let values: [SQLValue]
         /// Whether an engine keeps the plan of this statement for the next time.
         package let isKept: Bool
-        /// The error that the transaction throws unless this changes a row; `nil` for a statement that may change none.
+        /// The error that the transaction throws unless this changes a row, also where another row has its key; `nil` for a
+        /// statement that may change none.
         package private(set) var requirement: TresorError?
         /// Whether its transaction may take longer than a request may.
         package private(set) var liftsLimits = false
@@ -40,7 +41,8 @@
         }()
 
         /// The statement, on which its transaction depends: unless it changes a row, nothing of the transaction stays,
-        /// and it throws `error`. So a transaction can compare, swap and end in one exchange.
+        /// and it throws `error`. So a transaction can compare, swap and end in one exchange. A row that has the key already
+        /// is the same: an `INSERT` needs no `ON CONFLICT`, which costs PostgreSQL another look and another record.
         ///
         /// An `INSERT`, `UPDATE` or `DELETE` without `RETURNING`. Its result has no rows.
         package func orElse(_ error: TresorError) -> SQL {

@@ -119,6 +119,15 @@
                 try transaction.run([statement], finishing: true)[0].rows
             }
         }
+
+        /// Runs statements that read one state, in one exchange, and returns the rows of each.
+        ///
+        /// - Throws: as ``read(_:)``.
+        package func read(_ statements: [SQL]) async throws(TresorError) -> [[SQLRow]] {
+            try await read { (transaction) throws(TresorError) in
+                try transaction.run(statements, finishing: true).map(\.rows)
+            }
+        }
     }
 
     /// How an engine writes what creates the schema.

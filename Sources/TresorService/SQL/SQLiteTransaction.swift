@@ -83,7 +83,13 @@
             let arguments = StatementArguments(sql.values.map(\.databaseValue))
             let before = database.totalChangesCount
             guard statement.columnCount > 0 else {
-                try statement.execute(arguments: arguments)
+                do { try statement.execute(arguments: arguments) } catch let error as DatabaseError {
+                    // Another row has the key.
+                    let isTaken = [.SQLITE_CONSTRAINT_PRIMARYKEY, .SQLITE_CONSTRAINT_UNIQUE]
+                        .contains(error.extendedResultCode)
+                    if isTaken, let requirement = sql.requirement { throw requirement }
+                    throw error
+                }
                 if let requirement = sql.requirement, database.totalChangesCount == before { throw requirement }
                 return SQLResult(rows: [], changes: database.totalChangesCount - before)
             }

@@ -27,6 +27,8 @@
             let account: Account?
             let requests: [SQLRow]
             let deviceKey: Hash256?
+            /// The rows that other statements found.
+            let others: [[SQLRow]]
         }
 
         /// The key that must have signed a session.
@@ -218,7 +220,8 @@
             _ request: RequestKey, _ statement: SessionStatement, _ session: Hash256, _ call: ServiceCall,
             _ payment: Payment, _ cause: inout Refusal.Cause?, isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
-            let rows = try await rows(of: statement, request)
+            let lookup = lookup(of: call, in: statement, session)
+            let rows = try await rows(of: statement, request, and: lookup?.statements ?? [])
             cause = rows.account?.state == .closed ? .closed : .unknownKey
             guard let signer = try signer(of: statement, call, rows),
                 try verify(statement, hash: session, by: signer.key)
@@ -252,23 +255,25 @@
             case .closed: return nil
             }
             let caller = Caller(
-                user: statement.user, device: device, account: rows.account, chain: chain, request: request)
+                user: statement.user, device: device, account: rows.account, chain: chain, request: request,
+                found: lookup.map { Lookup.Found(lookup: $0, rows: rows.others) })
             try admit(caller, to: call.operation)
             return .caller(caller)
         }
 
-        /// Reads the rows of a session and, unless it is `nil`, of a request.
-        private func rows(of statement: SessionStatement, _ key: RequestKey?) async throws(TresorError) -> Rows {
-            try await engine.read { (transaction) throws(TresorError) in
-                let device = statement.device.map { ServerShares.key(statement.user, $0) }
-                let searches = [Account.search(statement.user)] + [device, key?.search].compactMap { $0 }
-                let found = try transaction.run(searches, finishing: true).map(\.rows)
-                return Rows(
-                    account: try found[0].first.map { (row) throws(TresorError) in try Account(row) },
-                    requests: key == nil ? [] : found[found.count - 1],
-                    deviceKey: device != nil
-                        ? try found[1].first.map { (row) throws(TresorError) in try row.digest(0) } : nil)
-            }
+        /// Reads the rows of a session and, unless it is `nil`, of a request, and what other statements find.
+        private func rows(
+            of statement: SessionStatement, _ key: RequestKey?, and others: [SQL] = []
+        ) async throws(TresorError) -> Rows {
+            let device = statement.device.map { ServerShares.key(statement.user, $0) }
+            let searches = [Account.search(statement.user)] + [device, key?.search].compactMap { $0 }
+            let found = try await engine.read(searches + others)
+            return Rows(
+                account: try found[0].first.map { (row) throws(TresorError) in try Account(row) },
+                requests: key == nil ? [] : found[searches.count - 1],
+                deviceKey: device != nil
+                    ? try found[1].first.map { (row) throws(TresorError) in try row.digest(0) } : nil,
+                others: Array(found[searches.count...]))
         }
 
         /// The key of the rows that must have signed a session; `nil` if there is none.

@@ -13,5 +13,7 @@
         /// The chain of the body, if it is what proves the session.
         let chain: CardChain?
         let request: RequestKey
+        /// The rows that answer the request, where they came with those of the session.
+        var found: Lookup.Found?
     }
 #endif

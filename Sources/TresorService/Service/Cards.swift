@@ -8,18 +8,21 @@
     struct Cards: Sendable {
         let context: ServiceContext
 
-        /// Returns the chain of a user, also of one whose account is closed, since logs hold it.
-        func card(_ request: CardRequest) async throws(TresorError) -> ChainAnswer {
-            let found = try await context.engine.read(Account.chain(of: request.user, .active ... .closed))
-            return ChainAnswer(chain: try found.first?.bytes(0) ?? [])
+        /// Looks for the chain of a user, also of one whose account is closed, since logs hold it.
+        static func lookup(_ request: CardRequest) -> Lookup {
+            Lookup(statements: [Account.chain(of: request.user, .active ... .closed)]) { (found) throws(TresorError) in
+                ServiceReply(ChainAnswer(chain: try found[0].first?.bytes(0) ?? []))
+            }
         }
 
-        func cards(_ request: CardsRequest) async throws(TresorError) -> ChainsAnswer {
-            let found = try await context.engine.read(
-                SQL("SELECT chain FROM accounts WHERE handle = $1 AND state = 3", [.bytes(request.handle)]))
-            var chains: [[UInt8]] = []
-            for row in found { chains.append(try row.bytes(0)) }
-            return ChainsAnswer(chains: chains)
+        /// Looks for the chains under a handle.
+        static func lookup(_ request: CardsRequest) -> Lookup {
+            let search = SQL("SELECT chain FROM accounts WHERE handle = $1 AND state = 3", [.bytes(request.handle)])
+            return Lookup(statements: [search]) { (found) throws(TresorError) in
+                var chains: [[UInt8]] = []
+                for row in found[0] { chains.append(try row.bytes(0)) }
+                return ServiceReply(ChainsAnswer(chains: chains))
+            }
         }
 
         /// Returns the first users, in byte order, that begin with a prefix.

@@ -176,9 +176,8 @@
             var next: UInt64 = 0
             while next < count {
                 let range = next..<min(count, next + 1_024)
-                let page = try await context.engine.read { (transaction) throws(TresorError) in
-                    try Logs.page(of: tresor, range, byteCount: 16 << 20, transaction)
-                }
+                let rows = try await context.engine.read(Logs.page(of: tresor, range, byteCount: 16 << 20))
+                let page = try Logs.entries(rows)
                 guard !page.isEmpty else { return nil }
                 do throws(TresorError) { try fold.apply(page) } catch { return nil }
                 next += UInt64(page.count)

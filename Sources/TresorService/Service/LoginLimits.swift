@@ -71,9 +71,7 @@
         static func wait(
             for buckets: [Bucket], at now: UInt64, in engine: any SQLEngine
         ) async throws(TresorError) -> UInt32 {
-            let found = try await engine.read { (transaction) throws(TresorError) in
-                try transaction.run(buckets.map(\.search), finishing: true).map(\.rows)
-            }
+            let found = try await engine.read(buckets.map(\.search))
             return try longestWait(for: buckets, found[...], at: now)
         }
 

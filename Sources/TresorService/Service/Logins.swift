@@ -29,9 +29,7 @@
             try Ristretto255.check(message.span.extracting(last: OPAQUE.keyByteCount))
             // A try beyond the limits costs no computation, and one beyond that of the process no transaction.
             if let seconds = context.limits.look(.logins, .logins) { return .tooOften(seconds) }
-            let found = try await context.engine.read { (transaction) throws(TresorError) in
-                try transaction.run([Self.search(request.handle)] + buckets.map(\.search), finishing: true).map(\.rows)
-            }
+            let found = try await context.engine.read([Self.search(request.handle)] + buckets.map(\.search))
             let wait = try LoginLimits.longestWait(for: buckets, found.dropFirst(), at: time)
             guard wait == 0 else { return .tooOften(wait) }
             // People who have used up their own tries take nothing from those of others.

@@ -18,7 +18,7 @@
 
         var user: UserID { statement.user }
 
-        /// The statement that keeps the answer to the request. It changes no row if there is one, and none unless the rows
+        /// The statement that keeps the answer to the request. It fails if there is one, and changes no row unless the rows
         /// prove the session, the account is active, and the device is trusted that the session names (SPEC §18.2).
         func keeping(_ answer: [UInt8], at now: UInt64) -> SQL {
             let values: [SQLValue] = [
@@ -33,7 +33,6 @@
                     SELECT account, $2, $3, $4, $5 FROM accounts
                     WHERE account = $1 AND state = $6 AND generation = $7 AND sign_key = $8 AND era = $9
                     AND (awaited IS NULL OR awaited <= $7)
-                    ON CONFLICT DO NOTHING
                     """, values)
             }
             return SQL(
@@ -43,7 +42,6 @@
                 WHERE account = $1 AND state = $6 AND generation = $7 AND sign_key = $8 AND era = $9
                 AND (awaited IS NULL OR awaited <= $7)
                 AND EXISTS (SELECT 1 FROM server_shares WHERE account = $1 AND device = $10)
-                ON CONFLICT DO NOTHING
                 """, values + [.bytes(device.bytes)])
         }
     }
@@ -103,6 +101,15 @@
                 statement: statement, session: session, signer: known.signer,
                 request: RequestKey(request, of: statement.user))
             return (held, promise)
+        }
+
+        /// Returns what a request in a recent session looks for, if its person may ask now; `nil` for any other request. The
+        /// sender was heard lately, so that a stranger has nothing read ahead.
+        func lookup(of call: ServiceCall, in statement: SessionStatement, _ session: Hash256) -> Lookup? {
+            guard statement.kind == .identity, recent(statement, session) != nil,
+                limits.look(.requests(statement.user.digest.bytes), rate) == nil
+            else { return nil }
+            return try? Lookup.of(call, by: statement.user)
         }
 
         /// Notes that a recent session was open, and charges its person for the request.

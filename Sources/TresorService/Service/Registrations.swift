@@ -119,10 +119,8 @@
                 WHERE account = $1
                 """, [.digest(caller.user.digest)])
             let failures = Logins.failures(of: caller.user, at: context.now)
-            let found = try await context.engine.read { (transaction) throws(TresorError) in
-                let sums = [UsageCache.search(caller.user), UsageCache.deleted(caller.user)]
-                return try transaction.rows(of: [account] + sums + failures)
-            }
+            let sums = [UsageCache.search(caller.user), UsageCache.deleted(caller.user)]
+            let found = try await context.engine.read([account] + sums + failures)
             guard let row = found[0].first else { throw .noAccess }
             var (failureCount, failed): (UInt64, UInt64) = (0, 0)
             for row in found[3...].compactMap(\.first) {

@@ -41,13 +41,11 @@
                 [.digest(user.digest), .bytes(id)])
         }
 
-        /// The statement that keeps an answer; `nil` for one that is given once. It changes no row if there is one.
+        /// The statement that keeps an answer; `nil` for one that is given once. It fails if there is one: say what then, by
+        /// ``SQL/orElse(_:)``.
         func keeping(_ answer: [UInt8]?, at now: UInt64) -> SQL {
             SQL(
-                """
-                INSERT INTO requests (scope, id, time, body, answer) VALUES ($1, $2, $3, $4, $5)
-                ON CONFLICT DO NOTHING
-                """,
+                "INSERT INTO requests (scope, id, time, body, answer) VALUES ($1, $2, $3, $4, $5)",
                 [
                     .digest(user.digest), .bytes(id), .number(now), .bytes(content),
                     answer.map { .bytes($0) } ?? .null,

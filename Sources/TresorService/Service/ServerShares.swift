@@ -55,8 +55,8 @@
             let answer: ServerShareAnswer
             do throws(TresorError) {
                 answer = try await context.engine.write { (transaction) throws(TresorError) in
-                    let found = try transaction.run(search)
-                    guard try transaction.run([caller.request.keeping(nil, at: now)]) == [1] else { throw .busy }
+                    let spending = caller.request.keeping(nil, at: now).orElse(.busy)
+                    let found = try transaction.run([search, spending], finishing: true)[0].rows
                     return ServerShareAnswer(share: try found.first?.bytes(0) ?? [])
                 }
             } catch {
@@ -75,11 +75,9 @@
             try context.spent.spend(request, at: context.now)
             do throws(TresorError) {
                 // A copy of the request that is on the disk after this look finds this one in memory.
-                return try await context.engine.read { (transaction) throws(TresorError) in
-                    let found = try transaction.rows(of: [search, request.search])
-                    guard found[1].isEmpty else { throw .noAccess }
-                    return ServerShareAnswer(share: try found[0].first?.bytes(0) ?? [])
-                }
+                let found = try await context.engine.read([search, request.search])
+                guard found[1].isEmpty else { throw .noAccess }
+                return ServerShareAnswer(share: try found[0].first?.bytes(0) ?? [])
             } catch {
                 // Nobody has got the share for it. A fault of the database is not to look like a spent request.
                 context.spent.release(request)

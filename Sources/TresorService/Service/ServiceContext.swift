@@ -78,7 +78,7 @@
                 var revoked: [Revocation] = []
                 let answer = try body(transaction, &revoked)
                 if (answer as? OutcomeAnswer)?.outcome == .conflict { return answer }
-                guard try transaction.run([request.keeping(answer.bytes, at: now)]) == [1] else { throw .busy }
+                _ = try transaction.run([request.keeping(answer.bytes, at: now).orElse(.busy)])
                 try settings.note(revoked)
                 return answer
             }

@@ -68,6 +68,21 @@
             #expect(server.seen.map(\.bytes) == [Array(head.utf8) + [7, 8]])
         }
 
+        /// A small request is written at once, and a large one piece by piece, without a byte too many or too few.
+        @Test func aBodyBeginsInTheWriteOfItsHead() async throws {
+            let server = try TestServer { .answering(answer([UInt8($0.bytes.last ?? 0)])) }
+            defer { server.stop() }
+            let transport = try Self.transport(to: "http://127.0.0.1:\(server.port)")
+            for byteCount in [0, 1, 16 << 10, 16 << 10 + 1, 40 << 10] {
+                let request = Self.request((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 % 251) })
+                let whole = Connection.beginning(of: request, host: "127.0.0.1:\(server.port)")
+                let rest = request.body.dropFirst(16 << 10)
+                #expect(whole.suffix(min(byteCount, 16 << 10)) == request.body.prefix(16 << 10))
+                _ = try await transport.exchange(request)
+                #expect(server.seen.last?.bytes == whole + rest, "\(byteCount)")
+            }
+        }
+
         @Test func oneConnectionServesManyRequests() async throws {
             let server = try TestServer { request in .answering(answer([UInt8(request.bytes.last ?? 0)])) }
             defer { server.stop() }

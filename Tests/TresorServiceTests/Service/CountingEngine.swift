@@ -15,6 +15,7 @@
         private let erasures = Atomic(0)
         private let written = Atomic(0)
         private let bytes = Atomic(0)
+        private let exchanges = Atomic(0)
 
         init(_ engine: any SQLEngine) { self.engine = engine }
 
@@ -27,6 +28,9 @@
         var erasureCount: Int { erasures.load(ordering: .relaxed) }
         /// The number of statements that transactions have run which write.
         var writtenStatementCount: Int { written.load(ordering: .relaxed) }
+        /// The number of exchanges with a server of the database: one for statements that run together, and one for a commit
+        /// that comes alone.
+        var exchangeCount: Int { exchanges.load(ordering: .relaxed) }
         /// The number of bytes that all statements were given as values.
         var byteCount: Int { bytes.load(ordering: .relaxed) }
         var dialect: SQLDialect { engine.dialect }
@@ -38,7 +42,7 @@
             writes.add(1, ordering: .relaxed)
             if erasing { erasures.add(1, ordering: .relaxed) }
             return try await engine.write(erasing: erasing) { [self] (transaction) throws(TresorError) in
-                try body(Transaction(base: transaction, engine: self, isWriting: true))
+                try perform(body, in: transaction, isWriting: true)
             }
         }
 
@@ -47,8 +51,18 @@
         ) async throws(TresorError) -> Value {
             transactions.add(1, ordering: .relaxed)
             return try await engine.read { [self] (transaction) throws(TresorError) in
-                try body(Transaction(base: transaction, engine: self, isWriting: false))
+                try perform(body, in: transaction, isWriting: false)
             }
+        }
+
+        private func perform<Value>(
+            _ body: (any SQLTransaction) throws(TresorError) -> Value, in transaction: any SQLTransaction,
+            isWriting: Bool
+        ) throws(TresorError) -> Value {
+            let counting = Transaction(base: transaction, engine: self, isWriting: isWriting)
+            let value = try body(counting)
+            if counting.isOpen { exchanges.add(1, ordering: .relaxed) }
+            return value
         }
 
         func notify(_ hint: [UInt8]) { engine.notify(hint) }
@@ -56,12 +70,20 @@
         func close() async { await engine.close() }
 
         /// A transaction that counts its statements.
-        private struct Transaction: SQLTransaction {
+        private final class Transaction: SQLTransaction {
             let base: any SQLTransaction
             let engine: CountingEngine
             let isWriting: Bool
+            /// Whether statements have run that no commit came with.
+            private(set) var isOpen = false
+
+            init(base: any SQLTransaction, engine: CountingEngine, isWriting: Bool) {
+                (self.base, self.engine, self.isWriting) = (base, engine, isWriting)
+            }
 
             func run(_ statements: [SQL], finishing: Bool) throws(TresorError) -> [SQLResult] {
+                engine.exchanges.add(1, ordering: .relaxed)
+                isOpen = !finishing
                 if isWriting {
                     engine.written.add(statements.count, ordering: .relaxed)
                 } else {

@@ -131,6 +131,19 @@
             #expect(after != before)
         }
 
+        /// A lookup that came with the rows of a session is told to nobody whose session these end.
+        @Test(arguments: End.allCases) func A236_aSessionThatHasEndedReadsNothing(_ end: End) async throws {
+            let bench = try await Bench()
+            let anna = try await bench.person("anna")
+            let founding = try anna.founding()
+            #expect(try await anna.ask(founding).outcome == .done)
+            let request = EntriesRequest(tresor: founding.tresor, first: 0, limit: 1)
+            for _ in 0..<2 { #expect(try await anna.ask(request).entries == [founding.entry]) }
+            _ = try await bench.engine.write([try end.statement(anna)])
+            let reply = try await anna.reply(request)
+            #expect(reply.status == end.status && reply.error != nil)
+        }
+
         @Test func A124_aSessionOfARemovedDeviceWritesNothing() async throws {
             let bench = try await Bench()
             let engine = MeddlingEngine(bench.engine)
