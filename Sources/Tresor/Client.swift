@@ -19,13 +19,13 @@ public struct Client: Sendable {
         unlockedStore is any UnnamedBlobStore ? guardedStore : nil
     }
     /// Whether the store is a service.
-    package var isDistant: Bool { unlockedStore is any DistantStore }
+    package var isRemote: Bool { guardedStore.remote != nil }
     /// The log-in at the service that is the store.
     ///
     /// - Throws: ``TresorError/unsupported`` for a store that has none.
     var login: Login {
         get throws(TresorError) {
-            guard let service = unlockedStore as? any LoginStore else { throw .unsupported }
+            guard let service = guardedStore.remote else { throw .unsupported }
             return Login(self, at: service.caller, audience: try service.audience.hash())
         }
     }

@@ -64,7 +64,7 @@ struct GuardedStore: Store {
         try await guarded { () async throws(TresorError) in try await base.wraps(of: user, in: tresor, epoch: epoch) }
     }
 
-    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) async throws(TresorError) -> [[UInt8]?] {
+    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[[UInt8]]] {
         try await guarded { () async throws(TresorError) in try await base.wraps(of: users, in: tresor, epoch: epoch) }
     }
 
@@ -131,22 +131,13 @@ struct GuardedStore: Store {
 }
 
 extension GuardedStore {
-    /// Returns all wraps of many members of one tresor, each member's by rising epoch, in the order of `users`.
-    func allWraps(of users: [UserID], in tresor: TresorID) async throws(TresorError) -> [[[UInt8]]] {
-        guard let distant = base as? any DistantStore else {
-            var found: [[[UInt8]]] = []
-            for user in users { found.append(try await wraps(of: user, in: tresor, epoch: nil)) }
-            return found
-        }
-        return try await guarded { () async throws(TresorError) in try await distant.allWraps(of: users, in: tresor) }
-    }
+    /// The service that the store is; `nil` for any other store.
+    var remote: (any RemoteStore)? { base as? any RemoteStore }
 
-    /// Waits for news, as ``DistantStore/news(since:seconds:)`` does; `nil` for a store that has none.
-    func news(since cursor: [UInt8], seconds: UInt16) async throws(TresorError) -> StoreNews? {
-        guard let distant = base as? any DistantStore else { return nil }
-        return try await guarded { () async throws(TresorError) in
-            try await distant.news(since: cursor, seconds: seconds)
-        }
+    /// Asks the service for what no ``Store`` has; `nil` for a store that is none.
+    func ask<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer? {
+        guard let service = remote?.caller else { return nil }
+        return try await guarded { () async throws(TresorError) in try await service.call(request) }
     }
 
     /// Puts the offer of a new machine into a mailbox (SPEC §8.6), in nobody's name.
@@ -156,9 +147,7 @@ extension GuardedStore {
     func putOffer(
         _ offer: [UInt8], at locator: Hash256, now: UInt64
     ) async throws(TresorError) -> StoreOutcome? {
-        if let distant = base as? any DistantStore {
-            return try await guarded { () async throws(TresorError) in try await distant.putOffer(offer, at: locator) }
-        }
+        if let answer = try await ask(PutOfferRequest(locator: locator, offer: offer)) { return answer.outcome }
         // Another machine may write between two steps; no store can have a client try for ever.
         for _ in 0..<3 {
             guard let bytes = try await kitCopy(locator: locator) else { return nil }
@@ -183,7 +172,7 @@ extension GuardedStore {
                 try await replacing.replaceKitCopy(present, with: copy, locator: locator)
             }
         }
-        if !(base is any DistantStore) {
+        if remote == nil {
             guard try await kitCopy(locator: locator) == present else { return false }
         }
         try await putKitCopy(copy, locator: locator)
@@ -193,18 +182,18 @@ extension GuardedStore {
 
 extension GuardedStore: UnnamedBlobStore {
     func deleteBlobs(
-        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+        besides named: Set<Hash256>, in tresor: TresorID, while head: Hash256
     ) async throws(TresorError) {
         guard let base = base as? any UnnamedBlobStore else { return }
         try await guarded { () async throws(TresorError) in
-            try await base.deleteBlobs(besides: named, in: tresor, while: last)
+            try await base.deleteBlobs(besides: named, in: tresor, while: head)
         }
     }
 
-    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) async throws(TresorError) {
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while head: Hash256) async throws(TresorError) {
         guard let base = base as? any UnnamedBlobStore else { return }
         try await guarded { () async throws(TresorError) in
-            try await base.deleteBlobs(hashes, in: tresor, while: last)
+            try await base.deleteBlobs(hashes, in: tresor, while: head)
         }
     }
 }

@@ -72,8 +72,8 @@ extension FaultyStore {
 
     /// Forwards the call.
     public func wraps(
-        of users: [UserID], in tresor: TresorID, epoch: UInt64
-    ) async throws(TresorError) -> [[UInt8]?] {
+        of users: [UserID], in tresor: TresorID, epoch: UInt64?
+    ) async throws(TresorError) -> [[[UInt8]]] {
         try await passing(.wrapsOfMany, acknowledging: nil) { () async throws(TresorError) in
             try await base.wraps(of: users, in: tresor, epoch: epoch)
         }

@@ -165,14 +165,12 @@ private struct SampleStore: Store {
         return wraps
     }
 
-    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) async throws(TresorError) -> [[UInt8]?] {
+    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[[UInt8]]] {
         let found = try await speaking { () async throws(TresorError) in
             try await base.wraps(of: users, in: tresor, epoch: epoch)
         }
-        var wraps: [[UInt8]?] = []
-        for bytes in found {
-            if let bytes { wraps.append(try Frame(bytes).content) } else { wraps.append(nil) }
-        }
+        var wraps: [[[UInt8]]] = []
+        for own in found { wraps.append(try own.map { (bytes) throws(TresorError) in try Frame(bytes).content }) }
         return wraps
     }
 

@@ -42,7 +42,7 @@ import TresorCrypto
     }
 
     /// A store of a service with log-ins by password.
-    private struct LoginFront: FrontStore, LoginStore {
+    private struct LoginFront: FrontStore, RemoteStore {
         let truth: any Store
         let service: LoginService
 

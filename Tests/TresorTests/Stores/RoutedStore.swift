@@ -55,7 +55,7 @@ extension RoutedStore {
         }
     }
 
-    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) async throws(TresorError) -> [[UInt8]?] {
+    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[[UInt8]]] {
         try await pass { (store) async throws(TresorError) in
             try await store.wraps(of: users, in: tresor, epoch: epoch)
         }
