@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import TresorCore
-import TresorCrypto
+public import TresorCrypto
 
 extension HTTPStore: RemoteStore {
     package var caller: any ServiceCaller { service }

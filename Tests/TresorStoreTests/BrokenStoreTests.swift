@@ -196,8 +196,8 @@ private final class RacingStore: FrontStore {
             let log = logs[change.tresor, default: Log()]
             var seen: [[UInt8]]?
             for entries in [log.entries, log.stale].compactMap(\.self)
-            where try seen == nil && UInt64(entries.count) == change.sequence && change.follows(entries.last) {
-                seen = entries
+            where seen == nil && UInt64(entries.count) == change.sequence {
+                if try change.follows(entries.last) { seen = entries }
             }
             guard let seen else { return .conflict }
             logs[change.tresor] = Log(entries: seen + [change.entry], stale: seen == log.entries ? seen : nil)

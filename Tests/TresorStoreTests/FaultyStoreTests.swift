@@ -84,7 +84,7 @@ import TresorTesting
 
     /// A write is what changes the store: exactly these calls are confirmed without being done.
     @Test func aWriteIsKnown() {
-        let writes = StoreCall.Requirement.allCases.map(StoreCall.init).filter(\.isWrite).map(\.name)
+        let writes = StoreFunction.allCases.map(StoreCall.init).filter(\.isWrite).map(\.name)
         #expect(
             writes == [
                 "putCard", "append", "restore", "putWraps", "deleteTresor", "putServerShare", "deleteServerShares",
@@ -118,6 +118,6 @@ import TresorTesting
         _ = try await store.blob(digest(1), part: 0, in: tresor)
         _ = try await store.blobs([digest(1)], in: tresor)
         try await store.deleteBlobs([digest(1)], in: tresor)
-        #expect(store.calls.map(\.requirement) == StoreCall.Requirement.allCases)
+        #expect(store.calls.map(\.function) == StoreFunction.allCases)
     }
 }

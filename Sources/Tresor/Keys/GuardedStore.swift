@@ -2,12 +2,13 @@
 
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// The store of a client. Each call throws ``TresorError/usage(_:)`` with `locked` once the session is locked.
 ///
 /// It names the person of the session as the ``Speaker``. A call that fails in a cancelled task throws
 /// ``TresorError/cancelled``: a connection that ends with its task is no failure of the store.
-struct GuardedStore: Store {
+struct GuardedStore: ForwardingStore {
     let base: any Store
     /// The identity of the session; `nil` for a client without one.
     let identity: Identity?
@@ -16,117 +17,18 @@ struct GuardedStore: Store {
     /// Names the trusted device that the home is on.
     let device: @Sendable () -> DeviceID?
 
-    private func guarded<Answer>(_ call: () async throws(TresorError) -> Answer) async throws(TresorError) -> Answer {
+    func pass<Answer>(
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
         if !Cancellation.isIgnored { try identity?.checkUnlocked() }
         do throws(TresorError) {
-            guard let identity else { return try await call() }
-            return try await Speaker.person(identity, device: device).call(from: home, call)
+            guard let identity else { return try await call(base) }
+            return try await Speaker.person(identity, device: device).call(from: home) { () async throws(TresorError) in
+                try await call(base)
+            }
         } catch {
             throw Task.isCancelled ? .cancelled : error
         }
-    }
-
-    func putCard(
-        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
-    ) async throws(TresorError) -> StoreOutcome {
-        try await guarded { () async throws(TresorError) in
-            try await base.putCard(chain, user: user, handle: handle, replacing: replacing)
-        }
-    }
-
-    func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
-        try await guarded { () async throws(TresorError) in try await base.card(of: user) }
-    }
-
-    func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
-        try await guarded { () async throws(TresorError) in try await base.cards(handle: handle) }
-    }
-
-    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        try await guarded { () async throws(TresorError) in try await base.users(prefix: prefix, limit: limit) }
-    }
-
-    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
-        try await guarded { () async throws(TresorError) in
-            try await base.entries(of: tresor, from: first, limit: limit)
-        }
-    }
-
-    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
-        try await guarded { () async throws(TresorError) in try await base.append(change) }
-    }
-
-    func restore(_ entry: [UInt8], at sequence: UInt64, of tresor: TresorID) async throws(TresorError) -> StoreOutcome {
-        try await guarded { () async throws(TresorError) in try await base.restore(entry, at: sequence, of: tresor) }
-    }
-
-    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
-        try await guarded { () async throws(TresorError) in try await base.wraps(of: user, in: tresor, epoch: epoch) }
-    }
-
-    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[[UInt8]]] {
-        try await guarded { () async throws(TresorError) in try await base.wraps(of: users, in: tresor, epoch: epoch) }
-    }
-
-    func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.putWraps(wraps, in: tresor) }
-    }
-
-    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
-        try await guarded { () async throws(TresorError) in try await base.tresors(of: user) }
-    }
-
-    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.deleteTresor(tresor) }
-    }
-
-    func putBlob(
-        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
-    ) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in
-            try await base.putBlob(part, bytes, of: hash, in: tresor)
-        }
-    }
-
-    func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
-        try await guarded { () async throws(TresorError) in try await base.blob(hash, part: part, in: tresor) }
-    }
-
-    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
-        try await guarded { () async throws(TresorError) in try await base.blobs(hashes, in: tresor) }
-    }
-
-    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.deleteBlobs(hashes, in: tresor) }
-    }
-
-    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
-    {
-        try await guarded { () async throws(TresorError) in
-            try await base.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
-        }
-    }
-
-    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        try await guarded { () async throws(TresorError) in try await base.serverShare(user: user, device: device) }
-    }
-
-    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in
-            try await base.deleteServerShares(user: user, devices: devices)
-        }
-    }
-
-    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.putKitCopy(copy, locator: locator) }
-    }
-
-    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
-        try await guarded { () async throws(TresorError) in try await base.kitCopy(locator: locator) }
-    }
-
-    func deleteKitCopy(locator: Hash256) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.deleteKitCopy(locator: locator) }
     }
 }
 
@@ -137,7 +39,7 @@ extension GuardedStore {
     /// Asks the service for what no ``Store`` has; `nil` for a store that is none.
     func ask<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer? {
         guard let service = remote?.caller else { return nil }
-        return try await guarded { () async throws(TresorError) in try await service.call(request) }
+        return try await pass { (_) async throws(TresorError) in try await service.call(request) }
     }
 
     /// Puts the offer of a new machine into a mailbox (SPEC §8.6), in nobody's name.
@@ -168,7 +70,7 @@ extension GuardedStore {
         _ present: [UInt8], with copy: [UInt8], locator: Hash256
     ) async throws(TresorError) -> Bool {
         if let replacing = base as? any ReplacingStore {
-            return try await guarded { () async throws(TresorError) in
+            return try await pass { (_) async throws(TresorError) in
                 try await replacing.replaceKitCopy(present, with: copy, locator: locator)
             }
         }
@@ -185,14 +87,14 @@ extension GuardedStore: UnnamedBlobStore {
         besides named: Set<Hash256>, in tresor: TresorID, while head: Hash256
     ) async throws(TresorError) {
         guard let base = base as? any UnnamedBlobStore else { return }
-        try await guarded { () async throws(TresorError) in
+        try await pass { (_) async throws(TresorError) in
             try await base.deleteBlobs(besides: named, in: tresor, while: head)
         }
     }
 
     func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while head: Hash256) async throws(TresorError) {
         guard let base = base as? any UnnamedBlobStore else { return }
-        try await guarded { () async throws(TresorError) in
+        try await pass { (_) async throws(TresorError) in
             try await base.deleteBlobs(hashes, in: tresor, while: head)
         }
     }

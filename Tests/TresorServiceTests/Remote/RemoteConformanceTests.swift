@@ -99,7 +99,7 @@ private struct Frame {
 }
 
 /// A store over HTTP for the made-up objects of the checks.
-private struct SampleStore: Store {
+private struct SampleStore: ForwardingStore {
     let base: HTTPStore
     let people: SamplePeople
 
@@ -108,6 +108,12 @@ private struct SampleStore: Store {
         as user: UserID = UserID(.zero), _ call: () async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
         try await Speaker.person(people.identity(of: user)).call(from: nil, call)
+    }
+
+    func pass<Answer>(
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
+        try await speaking { () async throws(TresorError) in try await call(base) }
     }
 
     func putCard(
@@ -133,27 +139,11 @@ private struct SampleStore: Store {
         return chains
     }
 
-    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        try await speaking { () async throws(TresorError) in try await base.users(prefix: prefix, limit: limit) }
-    }
-
-    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
-        try await speaking { () async throws(TresorError) in
-            try await base.entries(of: tresor, from: first, limit: limit)
-        }
-    }
-
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
         let framed = LogChange(
             tresor: change.tresor, sequence: change.sequence, previous: change.previous, entry: change.entry,
             putting: change.putting.map(Self.framed), removingWrapsOf: change.removingWrapsOf, blobs: change.blobs)
         return try await speaking { () async throws(TresorError) in try await base.append(framed) }
-    }
-
-    func restore(_ entry: [UInt8], at sequence: UInt64, of tresor: TresorID) async throws(TresorError) -> StoreOutcome {
-        try await speaking { () async throws(TresorError) in
-            try await base.restore(entry, at: sequence, of: tresor)
-        }
     }
 
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
@@ -180,33 +170,9 @@ private struct SampleStore: Store {
         }
     }
 
-    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in try await base.deleteTresor(tresor) }
-    }
-
     private static func framed(_ wrap: StoredWrap) -> StoredWrap {
         StoredWrap(
             user: wrap.user, epoch: wrap.epoch, bytes: Frame(wrap.user, epoch: wrap.epoch, wrap.bytes).bytes)
-    }
-
-    func putBlob(
-        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
-    ) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in
-            try await base.putBlob(part, bytes, of: hash, in: tresor)
-        }
-    }
-
-    func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
-        try await speaking { () async throws(TresorError) in try await base.blob(hash, part: part, in: tresor) }
-    }
-
-    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
-        try await speaking { () async throws(TresorError) in try await base.blobs(hashes, in: tresor) }
-    }
-
-    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in try await base.deleteBlobs(hashes, in: tresor) }
     }
 
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
@@ -246,9 +212,5 @@ private struct SampleStore: Store {
 
     func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
         try await base.kitCopy(locator: locator).map { Array($0.dropFirst()) }
-    }
-
-    func deleteKitCopy(locator: Hash256) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in try await base.deleteKitCopy(locator: locator) }
     }
 }

@@ -43,7 +43,7 @@ enum OpenWires {
 }
 
 /// A store behind a service that judges nothing.
-final class OpenWire: RoutedStore {
+final class OpenWire: ForwardingStore {
     private struct Service: Sendable {
         let store: HTTPStore
         /// The needs of the connections.

@@ -7,11 +7,12 @@
     import TresorCrypto
     import TresorPostgres
     import TresorRemote
+    import TresorStore
 
     @testable import TresorService
 
     /// A store that is a service. Clients come over its wire; the hand of a test reaches into its database.
-    final class ServiceStore: RoutedStore {
+    final class ServiceStore: ForwardingStore {
         private let house: Lazily<ServiceHouse>
 
         init(_ open: @escaping @Sendable () async throws -> ServiceHouse) { house = Lazily(open) }
@@ -67,7 +68,7 @@
     }
 
     /// The entrance of a service: somebody without an account registers before their first call.
-    final class Entrance: RoutedStore {
+    final class Entrance: ForwardingStore {
         private let service: Service
         private let remote: any Store
         private let known = Mutex<Set<UserID>>([])

@@ -7,11 +7,12 @@
     import TresorCore
     import TresorCrypto
     import TresorRemote
+    import TresorStore
 
     @testable import TresorServer
 
     /// A way to a handler over the real wire: TLS on loopback, the strict channel, and the client's own sockets.
-    final class TLSWay: RoutedStore {
+    final class TLSWay: ForwardingStore {
         private let place: TLSPlace
         let remote: HTTPStore
 
