@@ -4,8 +4,12 @@ public import TresorCore
 public import TresorCrypto
 
 extension HTTPStore: RemoteStore {
-    package var caller: any ServiceCaller { service }
+    package var serviceCaller: any ServiceCaller { service }
     package var audience: Audience { service.audience }
+
+    package func called<Answer>(
+        by caller: Caller, _ calls: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer { try await calls(HTTPStore(service.speaking(as: caller))) }
 }
 
 /// The wraps of many members.

@@ -63,7 +63,7 @@ public struct HTTPStore: Sendable {
     ///
     /// - Throws: ``TresorError/noAccess``.
     private func check(_ user: UserID) throws(TresorError) {
-        guard Speaker.current?.user == user else { throw .noAccess }
+        guard service.caller?.user == user else { throw .noAccess }
     }
 }
 

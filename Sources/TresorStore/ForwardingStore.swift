@@ -4,7 +4,7 @@ package import TresorCore
 package import TresorCrypto
 
 /// A store in front of another one. All its calls go through one function, which may note, delay or refuse them.
-package protocol ForwardingStore: Store {
+package protocol ForwardingStore: CalledStore {
     /// Makes a call at the store behind this one.
     func pass<Answer>(
         _ call: (any Store) async throws(TresorError) -> Answer
@@ -43,6 +43,38 @@ extension ForwardingStore {
         _ function: StoreFunction, confirming done: Answer?,
         _ call: (any Store) async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer { try await pass(call) }
+
+    package func called<Answer>(
+        by caller: Caller, _ calls: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer { try await calls(SpokenStore(front: self, caller: caller)) }
+}
+
+/// A store in front of another one, whose calls reach that one in the name of somebody.
+private struct SpokenStore: ForwardingStore {
+    let front: any ForwardingStore
+    let caller: Caller
+
+    func pass<Answer>(
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
+        try await front.pass { (store) async throws(TresorError) in try await speak(to: store, call) }
+    }
+
+    func pass<Answer>(
+        _ function: StoreFunction, confirming done: Answer?,
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
+        try await front.pass(function, confirming: done) { (store) async throws(TresorError) in
+            try await speak(to: store, call)
+        }
+    }
+
+    private func speak<Answer>(
+        to store: any Store, _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
+        guard let store = store as? any CalledStore else { return try await call(store) }
+        return try await store.called(by: caller, call)
+    }
 }
 
 /// Cards.

@@ -6,26 +6,22 @@ import TresorStore
 
 /// The store of a client. Each call throws ``TresorError/usage(_:)`` with `locked` once the session is locked.
 ///
-/// It names the person of the session as the ``Speaker``. A call that fails in a cancelled task throws
+/// It calls in the name of the person of the session. A call that fails in a cancelled task throws
 /// ``TresorError/cancelled``: a connection that ends with its task is no failure of the store.
 struct GuardedStore: ForwardingStore {
     let base: any Store
     /// The identity of the session; `nil` for a client without one.
     let identity: Identity?
-    /// The home of the client, which knows the services that it has met.
-    let home: any Home
-    /// Names the trusted device that the home is on.
-    let device: @Sendable () -> DeviceID?
+    /// The person or device that calls; `nil` for nobody.
+    let caller: Caller?
 
     func pass<Answer>(
         _ call: (any Store) async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
         if !Cancellation.isIgnored { try identity?.checkUnlocked() }
         do throws(TresorError) {
-            guard let identity else { return try await call(base) }
-            return try await Speaker.person(identity, device: device).call(from: home) { () async throws(TresorError) in
-                try await call(base)
-            }
+            guard let caller, let store = base as? any CalledStore else { return try await call(base) }
+            return try await store.called(by: caller, call)
         } catch {
             throw Task.isCancelled ? .cancelled : error
         }
@@ -38,8 +34,9 @@ extension GuardedStore {
 
     /// Asks the service for what no ``Store`` has; `nil` for a store that is none.
     func ask<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer? {
-        guard let service = remote?.caller else { return nil }
-        return try await pass { (_) async throws(TresorError) in try await service.call(request) }
+        guard let service = remote?.serviceCaller else { return nil }
+        let asked = caller.map { service.speaking(as: $0) } ?? service
+        return try await pass { (_) async throws(TresorError) in try await asked.call(request) }
     }
 
     /// Puts the offer of a new machine into a mailbox (SPEC §8.6), in nobody's name.

@@ -46,7 +46,7 @@ import TresorCrypto
         let truth: any Store
         let service: LoginService
 
-        var caller: any ServiceCaller { service }
+        var serviceCaller: any ServiceCaller { service }
         var audience: Audience { Audience(isSecure: true, host: "tresor.example", port: 443) }
     }
 

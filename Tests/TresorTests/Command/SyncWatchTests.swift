@@ -234,7 +234,7 @@ private final class NewsStore: FrontStore, RemoteStore, ServiceCaller {
     }
 
     let truth: any Store
-    var caller: any ServiceCaller { self }
+    var serviceCaller: any ServiceCaller { self }
     let audience = Audience(isSecure: true, host: "tresor.example", port: 443)
     private let state = Mutex(State())
 
@@ -248,6 +248,7 @@ private final class NewsStore: FrontStore, RemoteStore, ServiceCaller {
     /// Answers the next question.
     func tell(_ tresors: [TresorID]) { state.withLock { $0.news.append(tresors) } }
 
+    func speaking(as caller: Caller) -> Self { self }
     func server() async throws(TresorError) -> Server { throw .unsupported }
 
     func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {

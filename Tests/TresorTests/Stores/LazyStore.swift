@@ -30,7 +30,7 @@ final class Lazily<Value: Sendable>: Sendable {
 }
 
 /// A store that its first call opens.
-final class LazyStore: ForwardingStore {
+final class LazyStore: TestStore {
     private let store: Lazily<any Store>
 
     init(_ open: @escaping @Sendable () async throws -> any Store) { store = Lazily(open) }
@@ -55,7 +55,7 @@ enum ClientSide {
 }
 
 /// A store in the hand of a test, also where a client calls it: the operator of a service helps that client.
-struct HandStore: LayeredStore, ForwardingStore {
+struct HandStore: LayeredStore, TestStore {
     let truth: any Store
 
     func pass<Answer>(
@@ -66,20 +66,20 @@ struct HandStore: LayeredStore, ForwardingStore {
 }
 
 /// A store that a client without an identity asks in the name of a person.
-struct AskedStore: ForwardingStore {
+struct AskedStore: TestStore {
     let base: any Store
     let person: Identity
 
     func pass<Answer>(
         _ call: (any Store) async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
-        guard Speaker.current == nil else { return try await call(base) }
-        return try await Speaker.person(person).call(from: nil) { () async throws(TresorError) in try await call(base) }
+        guard TaskCaller.current == nil else { return try await call(base) }
+        return try await TaskCaller.call(by: .person(person)) { () async throws(TresorError) in try await call(base) }
     }
 }
 
 /// A store whose calls come from a client, whatever stands between the two.
-struct SeenStore: ForwardingStore {
+struct SeenStore: TestStore {
     let base: any Store
 
     func pass<Answer>(
