@@ -3,6 +3,7 @@
 import Testing
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import Tresor
 @testable import TresorCore
@@ -26,6 +27,18 @@ import TresorStore
         try world.introduce(anna, house, third)
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
+    }
+
+    /// The author knows the hash of the last entry: nothing is read before the entry is sent.
+    @Test func nothingIsReadBeforeAnAppend() async throws {
+        let store = FaultyStore()
+        let anna = try await World(store: store).quick("anna")
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+        let state = try await anna.client.logs.state(of: tresor)
+        let before = store.calls.count
+        let draft = EntryDraft(body: .additive(AdditiveBody(type: 200, [1])))
+        #expect(try await LogWriter(session: anna).append(draft, Effect(), to: state) != nil)
+        #expect(store.calls[before].name == "append")
     }
 
     private func act(_ deed: Deed) throws -> Act {
