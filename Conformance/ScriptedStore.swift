@@ -39,8 +39,8 @@ actor ScriptedStore: Store, BloblessStore {
         return Array(log[start...].prefix(limit))
     }
 
-    func append(_ change: LogChange) -> StoreOutcome {
-        guard UInt64(log.count) == change.sequence, log.last == change.previous else { return .conflict }
+    func append(_ change: LogChange) throws(TresorError) -> StoreOutcome {
+        guard UInt64(log.count) == change.sequence, try change.follows(log.last) else { return .conflict }
         log.append(change.entry)
         wraps = wraps.filter { !change.removingWrapsOf.contains($0.key.user) }
         for wrap in change.putting { wraps[Place(user: wrap.user, epoch: wrap.epoch)] = wrap.bytes }
@@ -51,12 +51,9 @@ actor ScriptedStore: Store, BloblessStore {
     func append(
         _ entry: [UInt8], sequence: UInt64, previous: Hash256, putting: [StoredWrap], removing: [UserID]
     ) throws(TresorError) -> StoreOutcome {
-        var head = Hash256.zero
-        if let last = log.last { head = try BLAKE2b.hash(.entryHash, last) }
-        guard head == previous else { return .conflict }
-        return append(
+        try append(
             LogChange(
-                tresor: tresor, sequence: sequence, previous: log.last, entry: entry, putting: putting,
+                tresor: tresor, sequence: sequence, previous: previous, entry: entry, putting: putting,
                 removingWrapsOf: removing))
     }
 

@@ -133,7 +133,7 @@ extension DirectoryStore: LogStore {
         try locked {
             var log: Log = try value(hex(change.tresor.digest), in: logs) ?? Log()
             guard !log.isDeleted, UInt64(log.entries.count) == change.sequence,
-                log.entries.last == change.previous.map({ Data($0) })
+                try change.follows(log.entries.last.map { Array($0) })
             else { return .conflict }
             for blob in change.blobs where blob.bytes == nil {
                 guard try has(blob, in: change.tresor) else { return .conflict }

@@ -12,26 +12,26 @@ public struct Client: Sendable {
     /// The untrusted side: cards, logs, wraps and server shares.
     package var store: any Store { guardedStore }
     var guardedStore: GuardedStore {
-        GuardedStore(base: unlockedStore, identity: identity, home: home) { [self] in device.trustedBlocking() }
+        GuardedStore(base: unlockedStore, identity: identity, caller: caller)
     }
     /// The store, if it keeps what no entry names until somebody deletes it; `nil` for any other.
     package var hoardingStore: (any UnnamedBlobStore)? {
         unlockedStore is any UnnamedBlobStore ? guardedStore : nil
     }
     /// Whether the store is a service.
-    package var isDistant: Bool { unlockedStore is any DistantStore }
+    package var isRemote: Bool { guardedStore.remote != nil }
     /// The log-in at the service that is the store.
     ///
     /// - Throws: ``TresorError/unsupported`` for a store that has none.
     var login: Login {
         get throws(TresorError) {
-            guard let service = unlockedStore as? any LoginStore else { throw .unsupported }
-            return Login(self, at: service.caller, audience: try service.audience.hash())
+            guard let service = guardedStore.remote else { throw .unsupported }
+            return Login(self, at: service.serviceCaller, audience: try service.audience.hash())
         }
     }
-    /// The person of this session, on this device; `nil` for a client without an identity.
-    package var speaker: Speaker? {
-        identity.map { .person($0) { [self] in device.trustedBlocking() } }
+    /// The person of this session, on this device. Without an identity, who was named; `nil` for nobody.
+    package var caller: Caller? {
+        identity.map { Caller.person($0, device: { [self] in device.trustedBlocking() }, from: home) } ?? named
     }
     /// The time in seconds since 1970.
     package let clock: @Sendable () -> UInt64
@@ -60,6 +60,8 @@ public struct Client: Sendable {
     package var leavesBehind: @Sendable (TresorID, Name?) -> Void = { _, _ in }
     /// The unlocked identity of a session's client; it opens what the home keeps sealed.
     private(set) var identity: Identity?
+    /// The person or device in whose name a client without an identity calls; `nil` for nobody.
+    private var named: Caller?
 
     /// Makes a client that holds no secret.
     ///
@@ -93,6 +95,7 @@ public struct Client: Sendable {
         client.meetsUnverified = meetsUnverified
         client.meetsDamaged = meetsDamaged
         client.identity = identity
+        client.named = named
         return client
     }
 
@@ -109,6 +112,13 @@ public struct Client: Sendable {
         var client = self
         client.keeper = try? SnapshotStore(identity)
         client.identity = identity
+        return client
+    }
+
+    /// Returns this client, which calls its store in the name of somebody as long as it has no identity.
+    func speaking(as caller: Caller) -> Client {
+        var client = self
+        client.named = caller
         return client
     }
 

@@ -252,7 +252,7 @@ struct Compaction: Sendable {
         guard fold.voidRule == nil else { throw .noAccess }
         let writer = LogWriter(session: session)
         let change = LogChange(
-            tresor: tresor, sequence: entry.sequence, previous: try await writer.head(of: state), entry: entry.bytes,
+            tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes,
             blobs: volumes.blobs.map { StoredBlob(hash: $0.hash, size: $0.size, bytes: nil) })
         try Cancellation.check()
         // From here on an entry may name them, also where this fails.

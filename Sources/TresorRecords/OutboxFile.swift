@@ -147,7 +147,7 @@ extension OutboxFile {
         let made = box.attachments(among: unneeded)
         var asked: Set<Hash256> = []
         // A service deletes by itself what no entry names.
-        if session.client.isDistant {
+        if session.client.isRemote {
             asked = Set(made.map(\.blob.hash))
         } else if isAsking, await forgetParts(of: made) {
             asked = Set(made.map(\.blob.hash))
@@ -168,7 +168,7 @@ extension OutboxFile {
 
     /// Does the same for blobs that no entry before `first` names.
     func forgetParts(of blobs: [Blob], namedFrom first: UInt64) async -> Bool {
-        guard !session.client.isDistant else { return true }
+        guard !session.client.isRemote else { return true }
         do throws(TresorError) {
             try await giveBackRoom(of: blobs, namedFrom: first)
             return true
@@ -192,11 +192,10 @@ extension OutboxFile {
         let entries = try await CommitReader(client: client).records(of: state, from: first).all
         let named = Set(entries.compactMap { try? $0.body }.flatMap(\.blobs))
         let lost = blobs.filter { !named.contains($0) }
-        if isCertain, let store = client.hoardingStore, let last = try await LogWriter(session: session).head(of: state)
-        {
+        if isCertain, let store = client.hoardingStore {
             for portion in BlobPortion.all(of: lost) {
                 try Cancellation.check()
-                try await store.deleteBlobs(portion.map(\.hash), in: tresor, while: last)
+                try await store.deleteBlobs(portion.map(\.hash), in: tresor, while: state.head.hash)
             }
         } else {
             try await client.store.deleteFew(lost, in: tresor)

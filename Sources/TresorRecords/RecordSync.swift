@@ -304,7 +304,7 @@ struct RecordSync: Sendable {
             StoredBlob(hash: blob.hash, size: blob.size, bytes: place == 0 ? sent.pack : nil)
         }
         let change = LogChange(
-            tresor: tresor, sequence: sent.entry.sequence, previous: try await writer.head(of: state),
+            tresor: tresor, sequence: sent.entry.sequence, previous: sent.entry.previous,
             entry: sent.entry.bytes, blobs: blobs)
         // The home sees the commit in the log before settle does, and nothing may come in between.
         try await PackFiles(client, tresor).keep([sent.entry.sequence: sent.pack], for: session.user)

@@ -122,7 +122,7 @@ extension Records {
     /// - Returns: the number of entries, and of packs and volumes.
     /// - Throws: the errors of ``DeepAudit/restoreEntries(of:)`` and of ``restorePacks()``.
     @concurrent package func restore() async throws(TresorError) -> (entryCount: Int, packCount: Int) {
-        guard session.client.isDistant else {
+        guard session.client.isRemote else {
             let packCount = try await restorePacks()
             let entryCount = try await session.audit.restoreEntries(of: tresor)
             try? await UnnamedBlobs(session: session, tresor: tresor).delete()

@@ -17,7 +17,6 @@ struct UnnamedBlobs: Sendable {
         let client = session.client
         guard let store = client.hoardingStore else { return }
         let state = try await client.logs.state(of: tresor)
-        guard let last = try await LogWriter(session: session).head(of: state) else { return }
         let entries = try await CommitReader(client: client).entries(of: state, from: 0, where: Self.mayName)
         let box = try await OutboxFile(session: session, tresor: tresor).present()
         let coming = box.attachments.map(\.attachment.blob) + box.sentAttachments.map(\.blob)
@@ -28,7 +27,7 @@ struct UnnamedBlobs: Sendable {
             named.formUnion(body.blobs.map(\.hash))
         }
         do throws(TresorError) {
-            try await store.deleteBlobs(besides: named, in: tresor, while: last)
+            try await store.deleteBlobs(besides: named, in: tresor, while: state.head.hash)
         } catch {
             guard error == .busy else { throw error }
         }

@@ -63,7 +63,7 @@ public struct HTTPStore: Sendable {
     ///
     /// - Throws: ``TresorError/noAccess``.
     private func check(_ user: UserID) throws(TresorError) {
-        guard Speaker.current?.user == user else { throw .noAccess }
+        guard service.caller?.user == user else { throw .noAccess }
     }
 }
 
@@ -120,11 +120,9 @@ extension HTTPStore: LogStore {
     /// too many for one request are put before.
     public func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
         let blobs = try await putLarge(change.blobs, in: change.tresor)
-        let previous: Hash256
-        if let entry = change.previous { previous = try BLAKE2b.hash(.entryHash, entry) } else { previous = .zero }
         return try await service.call(
             AppendRequest(
-                tresor: change.tresor, sequence: change.sequence, previous: previous, entry: change.entry,
+                tresor: change.tresor, sequence: change.sequence, previous: change.previous, entry: change.entry,
                 wraps: change.putting.map(\.bytes), removing: change.removingWrapsOf, blobs: blobs)
         ).outcome
     }
@@ -140,26 +138,7 @@ extension HTTPStore: LogStore {
     public func wraps(
         of user: UserID, in tresor: TresorID, epoch: UInt64?
     ) async throws(TresorError) -> [[UInt8]] {
-        guard let epoch else { return try await allWraps(of: [user], in: tresor)[0] }
-        let answer = try await service.call(WrapsRequest(tresor: tresor, epoch: epoch, users: [user])).wraps
-        guard answer.count == 1, answer[0].count <= Wrap.maximumCount else { throw .store(.foreign) }
-        return answer[0]
-    }
-
-    /// Returns the wraps of many members under one epoch, in their order, in as few requests as they fit: of each member
-    /// the one that was put first.
-    public func wraps(
-        of users: [UserID], in tresor: TresorID, epoch: UInt64
-    ) async throws(TresorError) -> [[UInt8]?] {
-        var found: [[UInt8]?] = []
-        while found.count < users.count {
-            let next = Array(users[found.count...].prefix(Self.usersOfRequest))
-            let answer = try await service.call(WrapsRequest(tresor: tresor, epoch: epoch, users: next)).wraps
-            guard answer.count <= next.count, answer.allSatisfy({ $0.count <= Wrap.maximumCount })
-            else { throw .store(.foreign) }
-            found += answer.map(\.first)
-        }
-        return found
+        try await wraps(of: [user], in: tresor, epoch: epoch)[0]
     }
 
     /// The wraps that one request puts without an entry: they fit into 16 MiB.

@@ -4,18 +4,20 @@ import Synchronization
 package import TresorCore
 package import TresorCrypto
 
-/// Asks a service, in the name of the ``Speaker`` of the task (SPEC §18).
+/// Asks a service, in the name of a ``Caller`` (SPEC §18).
 ///
-/// It makes a session for each speaker and keeps it for an hour. It asks again where a connection broke, and where the
-/// service is busy or away for a moment: with the same request id, so that nothing is done twice. The home of the speaker
+/// It makes a session for each caller and keeps it for an hour. It asks again where a connection broke, and where the
+/// service is busy or away for a moment: with the same request id, so that nothing is done twice. The home of the caller
 /// judges which service it is, before anything is signed for it.
-package final class ServiceClient: ServiceCaller {
+package struct ServiceClient: ServiceCaller {
     private let transport: any Transport
     private let report: ServiceReport
     private let clock: @Sendable () -> UInt64
     private let pause: @Sendable (Duration) async throws -> Void
     private let steadyClock: @Sendable () -> Duration
-    private let state: Mutex<State>
+    private let memory: Memory
+    /// Whom the requests are signed by; `nil` for nobody.
+    private(set) var caller: Caller?
 
     private struct State {
         /// The id of the service, once it is known.
@@ -26,6 +28,12 @@ package final class ServiceClient: ServiceCaller {
         var devices: [DeviceID: SessionKey] = [:]
         /// The eras of accounts that a refusal has told.
         var eras: [UserID: Era] = [:]
+    }
+
+    /// The state, one for all callers.
+    private final class Memory: Sendable {
+        let state: Mutex<State>
+        init(server: Hash256?) { state = Mutex(State(server: server)) }
     }
 
     /// Makes a client.
@@ -48,7 +56,13 @@ package final class ServiceClient: ServiceCaller {
         self.pause = pause
         let start = ContinuousClock.now
         self.steadyClock = steadyClock ?? { ContinuousClock.now - start }
-        state = Mutex(State(server: server))
+        memory = Memory(server: server)
+    }
+
+    package func speaking(as caller: Caller) -> ServiceClient {
+        var client = self
+        client.caller = caller
+        return client
     }
 
     /// The address under which the service is asked.
@@ -56,7 +70,7 @@ package final class ServiceClient: ServiceCaller {
 
     /// Sends a request and reads its answer.
     ///
-    /// - Throws: ``TresorError/noAccess`` where the speaker may not do this, or nobody speaks; ``TresorError/waiting``,
+    /// - Throws: ``TresorError/noAccess`` where the caller may not do this, or nobody calls; ``TresorError/waiting``,
     ///   ``TresorError/unverified`` and ``TresorError/unsupported`` as the service says; ``TresorError/busy``;
     ///   ``TresorError/store(_:)`` for anything else that is not an answer.
     package func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
@@ -112,7 +126,7 @@ package final class ServiceClient: ServiceCaller {
     ///
     /// - Throws: the errors of ``call(_:)``.
     package func serverID() async throws(TresorError) -> Hash256 {
-        if let known = state.withLock({ $0.server }) { return known }
+        if let known = memory.state.withLock({ $0.server }) { return known }
         return note(try await call(ServerRequest()).server.id())
     }
 
@@ -127,7 +141,7 @@ package final class ServiceClient: ServiceCaller {
     ///
     /// - Returns: the known id.
     private func note(_ id: Hash256) -> Hash256 {
-        state.withLock { state in
+        memory.state.withLock { state in
             let server = state.server ?? id
             state.server = server
             return server
@@ -136,7 +150,7 @@ package final class ServiceClient: ServiceCaller {
 
     /// The clock of the service, as far as it is known.
     private var now: UInt64 {
-        let lead = state.withLock { $0.lead } ?? 0
+        let lead = memory.state.withLock { $0.lead } ?? 0
         let time = Int64(clamping: clock()).addingReportingOverflow(lead)
         return min(UInt64(max(0, time.overflow ? 0 : time.partialValue)), Format.latestTime)
     }
@@ -218,19 +232,19 @@ extension ServiceClient {
     /// The most sessions that are made for one request.
     private static let mostRenewals = 3
 
-    /// Signs a request in the name of the speaker; `nil` for an operation that anyone may ask for.
+    /// Signs a request in the name of the caller; `nil` for an operation that anyone may ask for.
     private func authorization(
         for operation: ServiceOperation, body: [UInt8], id: [UInt8]
     ) async throws(TresorError) -> Authorization? {
         guard operation.speaker != .anyone else { return nil }
-        guard let speaker = Speaker.current else { throw .noAccess }
-        if case .device = speaker, operation.speaker != .device { throw .noAccess }
-        let session = try session(of: speaker, at: try await serverID())
+        guard let caller else { throw .noAccess }
+        if case .device = caller.key, operation.speaker != .device { throw .noAccess }
+        let session = try session(of: caller, at: try await serverID())
         return try session.authorization(for: operation, body: body, id: id, time: now)
     }
 
-    private func session(of speaker: Speaker, at server: Hash256) throws(TresorError) -> SessionKey {
-        switch speaker {
+    private func session(of caller: Caller, at server: Hash256) throws(TresorError) -> SessionKey {
+        switch caller.key {
         case .person(let identity, let device): try session(of: identity, on: device, at: server)
         case .device(let share): try session(of: share, at: server)
         }
@@ -240,7 +254,7 @@ extension ServiceClient {
         of identity: Identity, on device: () -> DeviceID?, at server: Hash256
     ) throws(TresorError) -> SessionKey {
         let now = now
-        let (present, era) = state.withLock { state in
+        let (present, era) = memory.state.withLock { state in
             state.people = state.people.filter { $0.value.isNeeded }
             let present = state.people[ObjectIdentifier(identity)] ?? PersonSession(identity: identity)
             return (present, state.eras[identity.user] ?? .first)
@@ -249,26 +263,28 @@ extension ServiceClient {
         let key = try SessionKey(
             of: identity, device: present.isDeviceUnknown ? nil : device(), server: server, audience: try meet(server),
             era: era, since: now, duration: Self.duration)
-        state.withLock { $0.people[ObjectIdentifier(identity), default: PersonSession(identity: identity)].key = key }
+        memory.state.withLock {
+            $0.people[ObjectIdentifier(identity), default: PersonSession(identity: identity)].key = key
+        }
         return key
     }
 
     private func session(of share: DeviceShare, at server: Hash256) throws(TresorError) -> SessionKey {
         let now = now
-        let (present, era) = state.withLock { ($0.devices[share.id], $0.eras[share.user] ?? .first) }
+        let (present, era) = memory.state.withLock { ($0.devices[share.id], $0.eras[share.user] ?? .first) }
         if let present, Self.isGood(present, at: now) { return present }
         let key = try SessionKey(
             of: share, server: server, audience: try meet(server), era: era, since: now, duration: Self.duration)
-        state.withLock { $0.devices[share.id] = key }
+        memory.state.withLock { $0.devices[share.id] = key }
         return key
     }
 
-    /// Has the home of the speaker judge the service.
+    /// Has the home of the caller judge the service.
     ///
     /// - Returns: the audience of the address.
     private func meet(_ server: Hash256) throws(TresorError) -> Hash256 {
         let audience = try transport.audience.hash()
-        guard let home = Speaker.home else { return audience }
+        guard let home = caller?.home else { return audience }
         do throws(TresorError) {
             try KnownServices.meet(server, at: audience, in: home)
         } catch {
@@ -284,14 +300,14 @@ extension ServiceClient {
 
     /// Notes that the service has no session by the keys of the person.
     private func noteUnknownKeys() {
-        if case .person = Speaker.current { report.areKeysTaken(false) }
+        if case .person = caller?.key { report.areKeysTaken(false) }
     }
 
     /// Notes that the service knows the keys of the person, and the device of the session.
     private func noteAnswer() {
-        guard case .person(let identity, _) = Speaker.current else { return }
+        guard case .person(let identity, _) = caller?.key else { return }
         report.areKeysTaken(true)
-        let isDeviceUnknown = state.withLock { state in
+        let isDeviceUnknown = memory.state.withLock { state in
             guard let session = state.people[ObjectIdentifier(identity)] else { return false }
             if session.key?.statement.device != nil { state.people[ObjectIdentifier(identity)]?.isDeviceKnown = true }
             return session.isDeviceUnknown
@@ -305,12 +321,12 @@ extension ServiceClient {
     /// - Returns: whether one of the three was learned.
     /// - Throws: ``TresorError/failed(_:)`` with `serviceClock` for a clock that is too far off to sign by that of the service.
     private func renew(at date: UInt64?, in era: Era) throws(TresorError) -> Bool {
-        guard let speaker = Speaker.current else { return false }
+        guard let caller else { return false }
         let isClockLearned = try learnClock(date)
-        return state.withLock { state in
-            let isEraLearned = era != .first && state.eras.updateValue(era, forKey: speaker.user) != era
+        return memory.state.withLock { state in
+            let isEraLearned = era != .first && state.eras.updateValue(era, forKey: caller.user) != era
             var isLearned = isClockLearned || isEraLearned
-            switch speaker {
+            switch caller.key {
             case .person(let identity, _):
                 guard var session = state.people[ObjectIdentifier(identity)] else { break }
                 let isRefused = session.key?.statement.device != nil && !isLearned
@@ -332,14 +348,14 @@ extension ServiceClient {
     /// - Returns: whether it was taken.
     private func learnClock(_ date: UInt64?) throws(TresorError) -> Bool {
         let own = min(clock(), Format.latestTime)
-        guard let date, date <= Format.latestTime, state.withLock({ $0.lead }) == nil else { return false }
+        guard let date, date <= Format.latestTime, memory.state.withLock({ $0.lead }) == nil else { return false }
         let lead = Int64(clamping: date) - Int64(clamping: own)
         guard lead.magnitude > RequestStatement.clockWindow / 2 else { return false }
         guard lead.magnitude <= RequestStatement.maximumLead else {
             report.notice(.clockFarOff(own: own, service: date))
             throw .failed(.serviceClock)
         }
-        let isFirst = state.withLock { state in
+        let isFirst = memory.state.withLock { state in
             defer { state.lead = state.lead ?? lead }
             return state.lead == nil
         }

@@ -3,6 +3,7 @@
 import Foundation
 import GRDB
 import TresorCore
+import TresorCrypto
 
 /// The tables of entries and of wraps, in one transaction.
 struct LogTables {
@@ -15,10 +16,11 @@ struct LogTables {
             [tresor.digest.data, first.data, max(0, limit)])
     }
 
-    /// The last entry of a log; `nil` for none.
-    func last(of tresor: TresorID) throws -> [UInt8]? {
+    /// The entry hash of the last entry of a log; `nil` for none.
+    func head(of tresor: TresorID) throws -> Hash256? {
         try database.blob(
-            "SELECT entry FROM entries WHERE tresor = ? ORDER BY sequence DESC LIMIT 1", [tresor.digest.data])
+            "SELECT entry FROM entries WHERE tresor = ? ORDER BY sequence DESC LIMIT 1", [tresor.digest.data]
+        ).map { try BLAKE2b.hash(.entryHash, $0) }
     }
 
     /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
@@ -40,12 +42,10 @@ struct LogTables {
         let last = try Row.fetchOne(
             database, sql: "SELECT sequence, entry FROM entries WHERE tresor = ? ORDER BY sequence DESC LIMIT 1",
             arguments: [change.tresor.digest.data])
-        guard let last else {
-            return try change.sequence == 0 && change.previous == nil && !isDeleted(change.tresor)
-        }
+        guard let last else { return try change.sequence == 0 && change.follows(nil) && !isDeleted(change.tresor) }
         let values = Array(last.databaseValues)
-        guard change.sequence > 0, let previous = change.previous else { return false }
-        return try values[0].blob() == Array((change.sequence - 1).data) && values[1].blob() == previous
+        guard change.sequence > 0 else { return false }
+        return try values[0].blob() == Array((change.sequence - 1).data) && change.follows(values[1].blob())
     }
 
     /// Whether a tresor was deleted: its id stays taken.
@@ -95,16 +95,6 @@ struct LogTables {
         return try database.blobs(
             "SELECT wrap FROM wraps WHERE user = ? AND tresor = ? AND epoch = ?",
             [user.digest.data, tresor.digest.data, epoch.data])
-    }
-
-    /// The wraps of many members under one epoch, in the order of `users`.
-    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) throws -> [[UInt8]?] {
-        let statement = try database.makeStatement(
-            sql: "SELECT wrap FROM wraps WHERE user = ? AND tresor = ? AND epoch = ?")
-        return try users.map { user in
-            try DatabaseValue.fetchOne(
-                statement, arguments: [user.digest.data, tresor.digest.data, epoch.data])?.blob()
-        }
     }
 
     /// Stores wraps. Each replaces the wrap of the same user and epoch.

@@ -39,9 +39,9 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - hashes: the blobs; `nil` for all of the tresor.
-    ///   - last: the entry with which the log has to end; `nil` for any.
+    ///   - head: the entry hash of the entry with which the log has to end; `nil` for any.
     func deleteParts(
-        of hashes: [Hash256]?, in tresor: TresorID, while last: [UInt8]? = nil
+        of hashes: [Hash256]?, in tresor: TresorID, while head: Hash256? = nil
     ) async throws(TresorError) {
         var (isDone, limit) = (false, Int.max)
         while !isDone {
@@ -49,7 +49,7 @@ extension SQLiteStore {
             let most = min(limit, Int(clamping: max(1, room / 2 / UInt64(StoredBlob.partByteCount))))
             do throws(TresorError) {
                 isDone = try await connection.write(leaving: .nothing) { database in
-                    if let last, try LogTables(database: database).last(of: tresor) != last { throw TresorError.busy }
+                    if let head, try LogTables(database: database).head(of: tresor) != head { throw TresorError.busy }
                     return try BlobTable(database: database, tresor: tresor).delete(hashes, atMost: most)
                 }
             } catch {
@@ -64,15 +64,15 @@ extension SQLiteStore {
 
 extension SQLiteStore: UnnamedBlobStore {
     package func deleteBlobs(
-        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+        besides named: Set<Hash256>, in tresor: TresorID, while head: Hash256
     ) async throws(TresorError) {
         let unnamed = try await connection.read { database in
             try BlobTable(database: database, tresor: tresor).hashes().filter { !named.contains($0) }
         }
-        if !unnamed.isEmpty { try await deleteBlobs(unnamed, in: tresor, while: last) }
+        if !unnamed.isEmpty { try await deleteBlobs(unnamed, in: tresor, while: head) }
     }
 
     package func deleteBlobs(
-        _ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]
-    ) async throws(TresorError) { try await deleteParts(of: hashes, in: tresor, while: last) }
+        _ hashes: [Hash256], in tresor: TresorID, while head: Hash256
+    ) async throws(TresorError) { try await deleteParts(of: hashes, in: tresor, while: head) }
 }

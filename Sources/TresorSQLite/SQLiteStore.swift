@@ -108,12 +108,14 @@ extension SQLiteStore {
         try await connection.read { try LogTables(database: $0).wraps(of: user, in: tresor, epoch: epoch) }
     }
 
-    /// Returns the wraps of many members under one epoch, in the order of `users`, from one read transaction; `nil` for
-    /// a member without one.
+    /// Returns the wraps of many members of one tresor, in the order of `users`, from one read transaction.
     public func wraps(
-        of users: [UserID], in tresor: TresorID, epoch: UInt64
-    ) async throws(TresorError) -> [[UInt8]?] {
-        try await connection.read { try LogTables(database: $0).wraps(of: users, in: tresor, epoch: epoch) }
+        of users: [UserID], in tresor: TresorID, epoch: UInt64?
+    ) async throws(TresorError) -> [[[UInt8]]] {
+        try await connection.read { database in
+            let tables = LogTables(database: database)
+            return try users.map { try tables.wraps(of: $0, in: tresor, epoch: epoch) }
+        }
     }
 
     /// Stores wraps. Each replaces the wrap of the same user and epoch.

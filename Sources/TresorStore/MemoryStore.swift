@@ -64,9 +64,9 @@ public actor MemoryStore: Store {
     }
 
     /// Appends one entry and changes its wraps, if the log still ends as `change` expects.
-    public func append(_ change: LogChange) -> StoreOutcome {
+    public func append(_ change: LogChange) throws(TresorError) -> StoreOutcome {
         var log = logs[change.tresor] ?? []
-        guard !deleted.contains(change.tresor), UInt64(log.count) == change.sequence, log.last == change.previous,
+        guard !deleted.contains(change.tresor), UInt64(log.count) == change.sequence, try change.follows(log.last),
             change.blobs.allSatisfy({ $0.bytes != nil || has($0, in: change.tresor) })
         else { return .conflict }
         for blob in change.blobs {
@@ -192,14 +192,19 @@ extension MemoryStore: KitCopyList {
 
 extension MemoryStore: UnnamedBlobStore {
     package func deleteBlobs(
-        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+        besides named: Set<Hash256>, in tresor: TresorID, while head: Hash256
     ) throws(TresorError) {
-        guard logs[tresor]?.last == last else { throw .busy }
+        try check(head, of: tresor)
         blobs = blobs.filter { place, _ in place.tresor != tresor || named.contains(place.hash) }
     }
 
-    package func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) throws(TresorError) {
-        guard logs[tresor]?.last == last else { throw .busy }
+    package func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while head: Hash256) throws(TresorError) {
+        try check(head, of: tresor)
         deleteBlobs(hashes, in: tresor)
+    }
+
+    /// - Throws: ``TresorError/busy`` for a log that ends with another entry.
+    private func check(_ head: Hash256, of tresor: TresorID) throws(TresorError) {
+        guard let last = logs[tresor]?.last, try BLAKE2b.hash(.entryHash, last) == head else { throw .busy }
     }
 }

@@ -7,6 +7,7 @@ import Testing
 import TresorCore
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import TresorSQLite
 
@@ -67,13 +68,13 @@ import TresorStore
         let refusal = await errorOf { try await store.putBlob(2, part, of: digest(1), in: tresor(1)) }
         #expect(refusal == .store(.full))
         let pack = StoredBlob(hash: digest(3), size: 1000, bytes: random(1000))
-        let entry = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [0], blobs: [pack])
+        let entry = LogChange(tresor: tresor(1), sequence: 0, previous: .zero, entry: [0], blobs: [pack])
         #expect(try await store.append(entry) == .done)
         disk.fill(leaving: 100 << 10)
-        let next = LogChange(tresor: tresor(1), sequence: 1, previous: [0], entry: [1], blobs: [pack])
+        let next = try LogChange(tresor: tresor(1), sequence: 1, after: [0], entry: [1], blobs: [pack])
         #expect(await errorOf { _ = try await store.append(next) } == .store(.full))
         // An act without a blob may take the rest.
-        let act = LogChange(tresor: tresor(1), sequence: 1, previous: [0], entry: [1])
+        let act = try LogChange(tresor: tresor(1), sequence: 1, after: [0], entry: [1])
         #expect(try await store.append(act) == .done)
     }
 
@@ -97,19 +98,20 @@ import TresorStore
         let stores: [any Store & UnnamedBlobStore] = [
             MemoryStore(), try await SQLiteStore.open(at: path, creating: true),
         ]
+        let head = try BLAKE2b.hash(.entryHash, [0])
         for store in stores {
-            let first = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [0])
+            let first = LogChange(tresor: tresor(1), sequence: 0, previous: .zero, entry: [0])
             #expect(try await store.append(first) == .done)
             for blob in UInt8(1)...3 { try await store.putBlob(0, [blob], of: digest(blob), in: tresor(1)) }
             try await store.putBlob(0, [9], of: digest(1), in: tresor(2))
-            try await store.deleteBlobs(besides: [digest(2), digest(3)], in: tresor(1), while: [0])
+            try await store.deleteBlobs(besides: [digest(2), digest(3)], in: tresor(1), while: head)
             #expect(try await store.blob(digest(1), part: 0, in: tresor(1)) == nil)
             #expect(try await store.blob(digest(1), part: 0, in: tresor(2)) == [9])
             let named = StoredBlob(hash: digest(3), size: 1, bytes: nil)
-            let next = LogChange(tresor: tresor(1), sequence: 1, previous: [0], entry: [1], blobs: [named])
+            let next = try LogChange(tresor: tresor(1), sequence: 1, after: [0], entry: [1], blobs: [named])
             #expect(try await store.append(next) == .done)
             let refusal = await errorOf {
-                try await store.deleteBlobs(besides: [digest(2)], in: tresor(1), while: [0])
+                try await store.deleteBlobs(besides: [digest(2)], in: tresor(1), while: head)
             }
             #expect(refusal == .busy)
             #expect(try await store.blob(digest(3), part: 0, in: tresor(1)) == [3])

@@ -112,7 +112,7 @@ private struct BrokenStore: FrontStore {
             // Looks at the length of the log alone.
             let last = try await truth.entries(of: change.tresor, from: 0, limit: .max).last
             return try await truth.append(
-                LogChange(tresor: change.tresor, sequence: change.sequence, previous: last, entry: change.entry))
+                LogChange(tresor: change.tresor, sequence: change.sequence, after: last, entry: change.entry))
         case .blobTransactions:
             for blob in change.blobs {
                 for (part, bytes) in StoredBlob.parts(of: blob.bytes ?? []).enumerated() {
@@ -135,7 +135,7 @@ private struct BrokenStore: FrontStore {
         }
         let last = try await truth.entries(of: tresor, from: 0, limit: .max).last
         return try await truth.append(
-            LogChange(tresor: tresor, sequence: sequence, previous: last, entry: entry))
+            LogChange(tresor: tresor, sequence: sequence, after: last, entry: entry))
     }
 
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
@@ -191,11 +191,14 @@ private final class RacingStore: FrontStore {
         logs.withLock { Array($0[tresor, default: Log()].entries.dropFirst(Int(first)).prefix(limit)) }
     }
 
-    func append(_ change: LogChange) -> StoreOutcome {
-        logs.withLock { logs in
+    func append(_ change: LogChange) throws(TresorError) -> StoreOutcome {
+        try logs.withLock { (logs) throws(TresorError) in
             let log = logs[change.tresor, default: Log()]
-            let seen = [log.entries, log.stale].compactMap(\.self)
-                .first { UInt64($0.count) == change.sequence && $0.last == change.previous }
+            var seen: [[UInt8]]?
+            for entries in [log.entries, log.stale].compactMap(\.self)
+            where seen == nil && UInt64(entries.count) == change.sequence {
+                if try change.follows(entries.last) { seen = entries }
+            }
             guard let seen else { return .conflict }
             logs[change.tresor] = Log(entries: seen + [change.entry], stale: seen == log.entries ? seen : nil)
             return .done

@@ -7,6 +7,7 @@ import Testing
 import TresorCore
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import TresorSQLite
 
@@ -78,12 +79,12 @@ import TresorStore
             }
         }
         let first = LogChange(
-            tresor: tresor(1), sequence: 0, previous: nil, entry: [0], putting: wraps.shuffled(using: &dice))
+            tresor: tresor(1), sequence: 0, previous: .zero, entry: [0], putting: wraps.shuffled(using: &dice))
         #expect(try await store.append(first) == .done)
         #expect(try found(wraps.map(\.bytes)).count == wraps.count)
         let removed = Set(wraps.map(\.user).shuffled(using: &dice).prefix(20))
-        let change = LogChange(
-            tresor: tresor(1), sequence: 1, previous: [0], entry: [1],
+        let change = try LogChange(
+            tresor: tresor(1), sequence: 1, after: [0], entry: [1],
             putting: wraps.map { StoredWrap(user: $0.user, epoch: 6, bytes: random(1250)) },
             removingWrapsOf: Array(removed))
         #expect(try await store.append(change) == .done)
@@ -123,15 +124,15 @@ import TresorStore
     @Test func A35_aRemovalThatAReaderHoldsUpIsDoneNevertheless() async throws {
         let store = try SQLiteStore.openBlocking(at: path, creating: true, patience: 0.001)
         let wrap = StoredWrap(user: user(1), epoch: 1, bytes: random(1200))
-        let first = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [0], putting: [wrap])
+        let first = LogChange(tresor: tresor(1), sequence: 0, previous: .zero, entry: [0], putting: [wrap])
         #expect(try await store.append(first) == .done)
         let reader = try stranger(at: path)
         try await reader.writeWithoutTransaction {
             try $0.execute(sql: "BEGIN")
             _ = try Row.fetchAll($0, sql: "SELECT * FROM wraps")
         }
-        let second = LogChange(
-            tresor: tresor(1), sequence: 1, previous: [0], entry: [1], removingWrapsOf: [user(1)])
+        let second = try LogChange(
+            tresor: tresor(1), sequence: 1, after: [0], entry: [1], removingWrapsOf: [user(1)])
         #expect(try await store.append(second) == .done)
         try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         try await store.deleteServerShares(user: user(1), devices: nil)
@@ -146,7 +147,7 @@ import TresorStore
             let store = try await SQLiteStore.open(at: tests.path, creating: true)
             let wrap = StoredWrap(user: user(1), epoch: 1, bytes: random(1200))
             let first = LogChange(
-                tresor: tresor(1), sequence: 0, previous: nil, entry: random(300_000), putting: [wrap])
+                tresor: tresor(1), sequence: 0, previous: .zero, entry: random(300_000), putting: [wrap])
             #expect(try await store.append(first) == .done)
             try await store.deleteServerShares(user: user(1), devices: nil)
             var limit = rlimit()
@@ -154,8 +155,8 @@ import TresorStore
             let unlimited = limit.rlim_cur
             limit.rlim_cur = rlim_t(try bytes(at: tests.path).count)
             #expect(setrlimit(fileSize, &limit) == 0)
-            let second = LogChange(
-                tresor: tresor(1), sequence: 1, previous: first.entry, entry: random(100_000),
+            let second = try LogChange(
+                tresor: tresor(1), sequence: 1, after: first.entry, entry: random(100_000),
                 removingWrapsOf: [user(1)])
             #expect(try await store.append(second) == .done)
             let deletion = await errorOf { try await store.deleteServerShares(user: user(1), devices: nil) }

@@ -54,7 +54,7 @@ import TresorTesting
     @Test func aLostWriteIsConfirmedAndAReadIsAnswered() async throws {
         let store = FaultyStore()
         store.fail(by: .losingWrite, isLasting: true)
-        let change = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [1])
+        let change = LogChange(tresor: tresor(1), sequence: 0, previous: .zero, entry: [1])
         #expect(try await store.append(change) == .done)
         #expect(try await store.entries(of: tresor(1), from: 0, limit: 9).isEmpty)
         #expect(try await store.putCard([1], user: user(1), handle: [1], replacing: nil) == .done)
@@ -74,7 +74,7 @@ import TresorTesting
         }
         try await store.putKitCopy([1], locator: digest(1))
         #expect(await base.kitCopy(locator: digest(1)) == nil)
-        let change = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [1])
+        let change = LogChange(tresor: tresor(1), sequence: 0, previous: .zero, entry: [1])
         #expect(await errorOf { _ = try await store.append(change) } == .store(.inputOutput))
         #expect(await errorOf { try await store.deleteKitCopy(locator: digest(1)) } == .busy)
         #expect(try await store.entries(of: tresor(1), from: 0, limit: 9) == [[1]])
@@ -84,7 +84,7 @@ import TresorTesting
 
     /// A write is what changes the store: exactly these calls are confirmed without being done.
     @Test func aWriteIsKnown() {
-        let writes = StoreCall.Requirement.allCases.map(StoreCall.init).filter(\.isWrite).map(\.name)
+        let writes = StoreFunction.allCases.map(StoreCall.init).filter(\.isWrite).map(\.name)
         #expect(
             writes == [
                 "putCard", "append", "restore", "putWraps", "deleteTresor", "putServerShare", "deleteServerShares",
@@ -101,7 +101,7 @@ import TresorTesting
         _ = try await store.cards(handle: [1])
         _ = try await store.users(prefix: [], limit: 1)
         _ = try await store.entries(of: tresor, from: 0, limit: 1)
-        _ = try await store.append(LogChange(tresor: tresor, sequence: 0, previous: nil, entry: [1]))
+        _ = try await store.append(LogChange(tresor: tresor, sequence: 0, previous: .zero, entry: [1]))
         _ = try await store.restore([1], at: 0, of: tresor)
         _ = try await store.wraps(of: user, in: tresor, epoch: nil)
         _ = try await store.wraps(of: [user], in: tresor, epoch: 1)
@@ -118,6 +118,6 @@ import TresorTesting
         _ = try await store.blob(digest(1), part: 0, in: tresor)
         _ = try await store.blobs([digest(1)], in: tresor)
         try await store.deleteBlobs([digest(1)], in: tresor)
-        #expect(store.calls.map(\.requirement) == StoreCall.Requirement.allCases)
+        #expect(store.calls.map(\.function) == StoreFunction.allCases)
     }
 }

@@ -86,12 +86,6 @@ final class HoardingStore: FrontStore {
         return outcome
     }
 
-    func restore(
-        _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
-    ) async throws(TresorError) -> StoreOutcome {
-        try await truth.restore(entry, at: sequence, of: tresor)
-    }
-
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
         write { Self.put(wraps, .restoredWraps, &$0) }
         try await truth.putWraps(wraps, in: tresor)

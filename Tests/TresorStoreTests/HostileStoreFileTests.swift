@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 import TresorCore
 import TresorCrypto
+import TresorTesting
 
 @testable import TresorStore
 @testable import TresorSQLite
@@ -30,7 +31,7 @@ import TresorCrypto
         var previous: [UInt8]?
         for sequence in UInt64(0)..<8 {
             let entry = dice.bytes(3000)
-            let change = LogChange(tresor: tresor(1), sequence: sequence, previous: previous, entry: entry)
+            let change = try LogChange(tresor: tresor(1), sequence: sequence, after: previous, entry: entry)
             #expect(try await store.append(change) == .done)
             previous = entry
         }
@@ -50,8 +51,8 @@ import TresorCrypto
         }
         let log = try await store.entries(of: tresor(1), from: 0, limit: 100)
         _ = try await store.kitCopy(locator: digest(1))
-        let change = LogChange(
-            tresor: tresor(1), sequence: UInt64(log.count), previous: log.last, entry: [1],
+        let change = try LogChange(
+            tresor: tresor(1), sequence: UInt64(log.count), after: log.last, entry: [1],
             putting: [StoredWrap(user: user(50), epoch: 2, bytes: [1])], removingWrapsOf: [user(3)])
         _ = try await store.append(change)
         try await store.deleteServerShares(user: user(4), devices: nil)

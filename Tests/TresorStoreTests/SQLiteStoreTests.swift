@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 import TresorCore
 import TresorCrypto
+import TresorTesting
 
 @testable import TresorStore
 @testable import TresorSQLite
@@ -75,7 +76,7 @@ import TresorCrypto
         let entries = (0..<3).map { _ in random(300) }
         for (index, entry) in entries.enumerated() {
             let previous = index == 0 ? nil : entries[index - 1]
-            let change = LogChange(tresor: tresor(1), sequence: UInt64(index), previous: previous, entry: entry)
+            let change = try LogChange(tresor: tresor(1), sequence: UInt64(index), after: previous, entry: entry)
             #expect(try await store.append(change) == .done)
         }
         let queue = try DatabaseQueue(path: path)
@@ -287,7 +288,7 @@ import TresorCrypto
             let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
             try database.execute(sql: "PRAGMA max_page_count = \(pages)")
         }
-        let change = LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: random(100_000))
+        let change = LogChange(tresor: tresor(1), sequence: 0, previous: .zero, entry: random(100_000))
         #expect(await errorOf { _ = try await store.append(change) } == .store(.full))
         #expect(try await store.entries(of: tresor(1), from: 0, limit: 1).isEmpty)
     }
@@ -297,8 +298,8 @@ import TresorCrypto
 private func appendAtTheEnd(of store: SQLiteStore) async throws {
     while true {
         let log = try await store.entries(of: tresor(1), from: 0, limit: 1000)
-        let change = LogChange(
-            tresor: tresor(1), sequence: UInt64(log.count), previous: log.last, entry: random(100))
+        let change = try LogChange(
+            tresor: tresor(1), sequence: UInt64(log.count), after: log.last, entry: random(100))
         if try await store.append(change) == .done { return }
     }
 }

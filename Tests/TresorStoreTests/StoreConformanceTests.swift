@@ -67,7 +67,7 @@ func race(_ stores: [any Store]) async throws -> Int {
         for (index, store) in stores.enumerated() {
             group.addTask {
                 try await store.append(
-                    LogChange(tresor: tresor(1), sequence: 0, previous: nil, entry: [UInt8(index)]))
+                    LogChange(tresor: tresor(1), sequence: 0, previous: .zero, entry: [UInt8(index)]))
             }
         }
         return try await group.reduce(0) { $0 + ($1 == .done ? 1 : 0) }

@@ -53,13 +53,11 @@ final class Author: @unchecked Sendable {
 
     /// Appends entries to an embedded store.
     func grow(by count: Int, in store: any Store) async throws {
-        var previous = try await store.entries(of: tresor, from: head.sequence, limit: 1)[0]
         for _ in 0..<count {
             let entry = try entry(after: head)
             let change = LogChange(
-                tresor: tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes)
+                tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes)
             guard try await store.append(change) == .done else { throw LoadFailure("the store refuses an entry") }
-            previous = entry.bytes
             head = Head(sequence: entry.sequence, hash: try entry.hash())
         }
     }

@@ -89,7 +89,7 @@ private struct PlainApprovals {
     /// Appends one of these entries at its place in the log.
     func append(_ entries: [[UInt8]], _ index: Int, at sequence: Int) async throws {
         let change = LogChange(
-            tresor: tresor, sequence: UInt64(sequence), previous: index == 0 ? nil : entries[index - 1],
+            tresor: tresor, sequence: UInt64(sequence), previous: try Entry(entries[index]).previous,
             entry: entries[index])
         guard try await store.append(change) == .done else { throw BaselineFailure() }
     }

@@ -149,9 +149,7 @@ private struct QuickLogin {
     private static func call<Request: ServiceRequest>(
         _ request: Request, as identity: Identity, at service: ServiceClient
     ) async throws -> Request.Answer {
-        try await Speaker.person(identity).call(from: nil) { () async throws(TresorError) in
-            try await service.call(request)
-        }
+        try await service.speaking(as: .person(identity)).call(request)
     }
 
     private static func quick(_ parameters: LoginParameters) throws -> OPAQUE.Parameters {

@@ -117,7 +117,6 @@ extension Audit {
         guard first < known.entryCount else { return }
         var fold = wraps == nil ? nil : try fold(before: first, of: known)
         var next = first
-        var previous = first > 0 ? try await client.logs.entries((first - 1)..<first, of: known).first : nil
         while next < known.entryCount {
             for bytes in try client.archive.entries(of: known, from: next) {
                 let entry = try Entry(bytes)
@@ -125,7 +124,7 @@ extension Audit {
                 var putting: [StoredWrap] = []
                 if let wraps, let after = fold?.state { putting = await wraps(entry, after, known) }
                 let change = LogChange(
-                    tresor: known.tresor, sequence: next, previous: previous, entry: bytes, putting: putting,
+                    tresor: known.tresor, sequence: next, previous: entry.previous, entry: bytes, putting: putting,
                     removingWrapsOf: known.dismissed(at: next))
                 try Cancellation.check()
                 let outcome = try await client.uninterrupted { () async throws(TresorError) in
@@ -136,7 +135,6 @@ extension Audit {
                     guard next == 0 else { throw .busy }
                     throw try await store.entries(of: known.tresor, from: 0, limit: 1).isEmpty ? .notFound : .busy
                 }
-                previous = bytes
                 next += 1
             }
         }

@@ -23,7 +23,7 @@ struct WrapCheck: Sendable {
         // An identity file that does not decode is one too.
         if let mine = (try? client.people.ownChain())?.user { people.insert(mine) }
         // A service shows wraps to members alone.
-        if client.isDistant, client.identity.map({ state.members[$0.user] == nil }) ?? true { return [] }
+        if client.isRemote, client.identity.map({ state.members[$0.user] == nil }) ?? true { return [] }
         var findings: [Finding] = []
         var reached = 0
         for (user, stored) in try await wraps(of: people.sorted(), in: state.tresor) {
@@ -51,7 +51,7 @@ struct WrapCheck: Sendable {
         for start in stride(from: 0, to: people.count, by: Self.groupCount) {
             try Cancellation.check()
             let group = Array(people[start..<min(start + Self.groupCount, people.count)])
-            let wraps = try await client.guardedStore.allWraps(of: group, in: tresor)
+            let wraps = try await store.wraps(of: group, in: tresor, epoch: nil)
             guard wraps.count == group.count else { throw .store(.other) }
             found += zip(group, wraps).map { (user: $0, wraps: $1) }
         }

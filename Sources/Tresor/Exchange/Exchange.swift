@@ -41,7 +41,7 @@ package struct Exchange: Sendable {
             blobs: try await BlobReader(store, tresor).read(
                 blobs.sorted { $0.hash < $1.hash }, limit: TresorExport.maximumByteCount - byteCount))
         // A home that cannot note it gives the export all the same: an owner is refused nothing because of the note.
-        if !client.isDistant, let me = try? client.people.ownUser(), state.members[me]?.role == .owner {
+        if !client.isRemote, let me = try? client.people.ownUser(), state.members[me]?.role == .owner {
             try? client.archive.noteCopied(tresor)
         }
         return export
@@ -65,8 +65,8 @@ package struct Exchange: Sendable {
             try Cancellation.check()
             let stored = try await store.wraps(of: users, in: state.tresor, epoch: epoch)
             guard stored.count == users.count else { throw .store(.other) }
-            for (user, bytes) in zip(users, stored) {
-                guard let bytes, let wrap = try? Wrap(bytes), wrap.user == user, wrap.epoch == epoch,
+            for (user, wrapped) in zip(users, stored) {
+                guard let bytes = wrapped.first, let wrap = try? Wrap(bytes), wrap.user == user, wrap.epoch == epoch,
                     wrap.firstEntry(in: state) != nil
                 else { continue }
                 wraps.append(wrap)
@@ -128,7 +128,7 @@ package struct Exchange: Sendable {
     ///
     /// - Throws: ``TresorError/noAccess`` for a service without an identity that could ask it.
     private func delivery(of export: TresorExport, in shown: LogState) throws(TresorError) -> Delivery? {
-        guard client.isDistant else { return nil }
+        guard client.isRemote else { return nil }
         guard let identity = client.identity else { throw .noAccess }
         return Delivery(of: export, in: shown, by: identity, client)
     }
@@ -206,7 +206,7 @@ package struct Exchange: Sendable {
             let putting = try await delivery?.wraps(with: entry, in: &fold) ?? wraps[sequence] ?? []
             let change = LogChange(
                 tresor: shown.tresor, sequence: sequence,
-                previous: sequence > 0 ? export.entries[Int(sequence - 1)] : nil, entry: entry, putting: putting,
+                previous: sequence > 0 ? shown.hashes[Int(sequence - 1)] : .zero, entry: entry, putting: putting,
                 removingWrapsOf: try departed(with: entry, at: sequence, in: shown),
                 blobs: delivery != nil
                     ? []
@@ -244,7 +244,7 @@ package struct Exchange: Sendable {
         for (epoch, wraps) in Dictionary(grouping: fitting, by: \.epoch).sorted(by: { $0.key < $1.key }) {
             let present = try await store.wraps(of: wraps.map(\.user), in: state.tresor, epoch: epoch)
             guard present.count == wraps.count else { throw .store(.other) }
-            let missing = zip(wraps, present).filter { $0.1 == nil }.map { StoredWrap($0.0) }
+            let missing = zip(wraps, present).filter { $0.1.isEmpty }.map { StoredWrap($0.0) }
             guard !missing.isEmpty else { continue }
             try Cancellation.check()
             try await store.putWraps(missing, in: state.tresor)

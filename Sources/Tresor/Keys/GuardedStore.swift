@@ -2,151 +2,41 @@
 
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// The store of a client. Each call throws ``TresorError/usage(_:)`` with `locked` once the session is locked.
 ///
-/// It names the person of the session as the ``Speaker``. A call that fails in a cancelled task throws
+/// It calls in the name of the person of the session. A call that fails in a cancelled task throws
 /// ``TresorError/cancelled``: a connection that ends with its task is no failure of the store.
-struct GuardedStore: Store {
+struct GuardedStore: ForwardingStore {
     let base: any Store
     /// The identity of the session; `nil` for a client without one.
     let identity: Identity?
-    /// The home of the client, which knows the services that it has met.
-    let home: any Home
-    /// Names the trusted device that the home is on.
-    let device: @Sendable () -> DeviceID?
+    /// The person or device that calls; `nil` for nobody.
+    let caller: Caller?
 
-    private func guarded<Answer>(_ call: () async throws(TresorError) -> Answer) async throws(TresorError) -> Answer {
+    func pass<Answer>(
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
         if !Cancellation.isIgnored { try identity?.checkUnlocked() }
         do throws(TresorError) {
-            guard let identity else { return try await call() }
-            return try await Speaker.person(identity, device: device).call(from: home, call)
+            guard let caller, let store = base as? any CalledStore else { return try await call(base) }
+            return try await store.called(by: caller, call)
         } catch {
             throw Task.isCancelled ? .cancelled : error
         }
     }
-
-    func putCard(
-        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
-    ) async throws(TresorError) -> StoreOutcome {
-        try await guarded { () async throws(TresorError) in
-            try await base.putCard(chain, user: user, handle: handle, replacing: replacing)
-        }
-    }
-
-    func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
-        try await guarded { () async throws(TresorError) in try await base.card(of: user) }
-    }
-
-    func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
-        try await guarded { () async throws(TresorError) in try await base.cards(handle: handle) }
-    }
-
-    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        try await guarded { () async throws(TresorError) in try await base.users(prefix: prefix, limit: limit) }
-    }
-
-    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
-        try await guarded { () async throws(TresorError) in
-            try await base.entries(of: tresor, from: first, limit: limit)
-        }
-    }
-
-    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
-        try await guarded { () async throws(TresorError) in try await base.append(change) }
-    }
-
-    func restore(_ entry: [UInt8], at sequence: UInt64, of tresor: TresorID) async throws(TresorError) -> StoreOutcome {
-        try await guarded { () async throws(TresorError) in try await base.restore(entry, at: sequence, of: tresor) }
-    }
-
-    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
-        try await guarded { () async throws(TresorError) in try await base.wraps(of: user, in: tresor, epoch: epoch) }
-    }
-
-    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) async throws(TresorError) -> [[UInt8]?] {
-        try await guarded { () async throws(TresorError) in try await base.wraps(of: users, in: tresor, epoch: epoch) }
-    }
-
-    func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.putWraps(wraps, in: tresor) }
-    }
-
-    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
-        try await guarded { () async throws(TresorError) in try await base.tresors(of: user) }
-    }
-
-    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.deleteTresor(tresor) }
-    }
-
-    func putBlob(
-        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
-    ) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in
-            try await base.putBlob(part, bytes, of: hash, in: tresor)
-        }
-    }
-
-    func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
-        try await guarded { () async throws(TresorError) in try await base.blob(hash, part: part, in: tresor) }
-    }
-
-    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
-        try await guarded { () async throws(TresorError) in try await base.blobs(hashes, in: tresor) }
-    }
-
-    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.deleteBlobs(hashes, in: tresor) }
-    }
-
-    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
-    {
-        try await guarded { () async throws(TresorError) in
-            try await base.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
-        }
-    }
-
-    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        try await guarded { () async throws(TresorError) in try await base.serverShare(user: user, device: device) }
-    }
-
-    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in
-            try await base.deleteServerShares(user: user, devices: devices)
-        }
-    }
-
-    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.putKitCopy(copy, locator: locator) }
-    }
-
-    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
-        try await guarded { () async throws(TresorError) in try await base.kitCopy(locator: locator) }
-    }
-
-    func deleteKitCopy(locator: Hash256) async throws(TresorError) {
-        try await guarded { () async throws(TresorError) in try await base.deleteKitCopy(locator: locator) }
-    }
 }
 
 extension GuardedStore {
-    /// Returns all wraps of many members of one tresor, each member's by rising epoch, in the order of `users`.
-    func allWraps(of users: [UserID], in tresor: TresorID) async throws(TresorError) -> [[[UInt8]]] {
-        guard let distant = base as? any DistantStore else {
-            var found: [[[UInt8]]] = []
-            for user in users { found.append(try await wraps(of: user, in: tresor, epoch: nil)) }
-            return found
-        }
-        return try await guarded { () async throws(TresorError) in try await distant.allWraps(of: users, in: tresor) }
-    }
+    /// The service that the store is; `nil` for any other store.
+    var remote: (any RemoteStore)? { base as? any RemoteStore }
 
-    /// Waits for news, as ``DistantStore/news(since:seconds:)`` does; `nil` for a store that has none.
-    func news(since cursor: [UInt8], seconds: UInt16) async throws(TresorError) -> StoreNews? {
-        guard let distant = base as? any DistantStore else { return nil }
-        return try await guarded { () async throws(TresorError) in
-            try await distant.news(since: cursor, seconds: seconds)
-        }
+    /// Asks the service for what no ``Store`` has; `nil` for a store that is none.
+    func ask<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer? {
+        guard let service = remote?.serviceCaller else { return nil }
+        let asked = caller.map { service.speaking(as: $0) } ?? service
+        return try await pass { (_) async throws(TresorError) in try await asked.call(request) }
     }
 
     /// Puts the offer of a new machine into a mailbox (SPEC §8.6), in nobody's name.
@@ -156,9 +46,7 @@ extension GuardedStore {
     func putOffer(
         _ offer: [UInt8], at locator: Hash256, now: UInt64
     ) async throws(TresorError) -> StoreOutcome? {
-        if let distant = base as? any DistantStore {
-            return try await guarded { () async throws(TresorError) in try await distant.putOffer(offer, at: locator) }
-        }
+        if let answer = try await ask(PutOfferRequest(locator: locator, offer: offer)) { return answer.outcome }
         // Another machine may write between two steps; no store can have a client try for ever.
         for _ in 0..<3 {
             guard let bytes = try await kitCopy(locator: locator) else { return nil }
@@ -179,11 +67,11 @@ extension GuardedStore {
         _ present: [UInt8], with copy: [UInt8], locator: Hash256
     ) async throws(TresorError) -> Bool {
         if let replacing = base as? any ReplacingStore {
-            return try await guarded { () async throws(TresorError) in
+            return try await pass { (_) async throws(TresorError) in
                 try await replacing.replaceKitCopy(present, with: copy, locator: locator)
             }
         }
-        if !(base is any DistantStore) {
+        if remote == nil {
             guard try await kitCopy(locator: locator) == present else { return false }
         }
         try await putKitCopy(copy, locator: locator)
@@ -193,18 +81,18 @@ extension GuardedStore {
 
 extension GuardedStore: UnnamedBlobStore {
     func deleteBlobs(
-        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+        besides named: Set<Hash256>, in tresor: TresorID, while head: Hash256
     ) async throws(TresorError) {
         guard let base = base as? any UnnamedBlobStore else { return }
-        try await guarded { () async throws(TresorError) in
-            try await base.deleteBlobs(besides: named, in: tresor, while: last)
+        try await pass { (_) async throws(TresorError) in
+            try await base.deleteBlobs(besides: named, in: tresor, while: head)
         }
     }
 
-    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) async throws(TresorError) {
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while head: Hash256) async throws(TresorError) {
         guard let base = base as? any UnnamedBlobStore else { return }
-        try await guarded { () async throws(TresorError) in
-            try await base.deleteBlobs(hashes, in: tresor, while: last)
+        try await pass { (_) async throws(TresorError) in
+            try await base.deleteBlobs(hashes, in: tresor, while: head)
         }
     }
 }

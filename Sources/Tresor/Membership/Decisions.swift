@@ -107,15 +107,13 @@ package struct Decisions: Sendable {
         var run = Run()
         var fold = Fold(state: state)
         do throws(TresorError) {
-            var previous = try await LogWriter(session: session).head(of: state)
             try await client.uninterrupted { [client] () async throws(TresorError) in
                 try client.archive.proveWritable()
             }
             var rest = decisions
             while !rest.isEmpty, run.refusal == nil, !run.isOpen {
-                let changes = await changes(for: rest.prefix(Self.burstCount), onto: &fold, previous, &keys, &run)
+                let changes = await changes(for: rest.prefix(Self.burstCount), onto: &fold, &keys, &run)
                 rest = rest.dropFirst(Self.burstCount)
-                previous = changes.last?.entry
                 try Cancellation.check()
                 try await send(changes, &run)
             }
@@ -127,17 +125,14 @@ package struct Decisions: Sendable {
 
     /// Signs the entries of decisions, until one is refused.
     private func changes(
-        for decisions: ArraySlice<Decision>, onto fold: inout Fold, _ previous: [UInt8]?,
-        _ keys: inout OpenedKeys, _ run: inout Run
+        for decisions: ArraySlice<Decision>, onto fold: inout Fold, _ keys: inout OpenedKeys, _ run: inout Run
     ) async -> [LogChange] {
         var changes: [LogChange] = []
         do throws(TresorError) {
             for decision in decisions {
                 guard let state = fold.state else { throw .altered }
                 let (draft, effect) = try await draft(decision, in: state, &keys)
-                changes.append(
-                    try LogWriter(session: session).change(
-                        draft, effect, onto: &fold, after: changes.last?.entry ?? previous))
+                changes.append(try LogWriter(session: session).change(draft, effect, onto: &fold))
             }
         } catch {
             run.refusal = error

@@ -18,7 +18,7 @@ package struct LogWriter: Sendable {
     ///   outcome is found out whatever is cancelled.
     func append(_ draft: EntryDraft, _ effect: Effect, to state: LogState) async throws(TresorError) -> LogState? {
         var fold = Fold(state: state)
-        let change = try change(draft, effect, onto: &fold, after: try await head(of: state))
+        let change = try change(draft, effect, onto: &fold)
         try Cancellation.check()
         return try await client.uninterrupted { () async throws(TresorError) in
             try keepBeforeSending(draft.wraps, of: state.tresor)
@@ -27,11 +27,7 @@ package struct LogWriter: Sendable {
     }
 
     /// Signs an entry, and takes it into a fold that has a state.
-    ///
-    /// - Parameter previous: the last entry of the log.
-    func change(
-        _ draft: EntryDraft, _ effect: Effect, onto fold: inout Fold, after previous: [UInt8]?
-    ) throws(TresorError) -> LogChange {
+    func change(_ draft: EntryDraft, _ effect: Effect, onto fold: inout Fold) throws(TresorError) -> LogChange {
         guard let head = fold.state?.head else { throw .altered }
         let entry = try Entry(
             tresor: fold.tresor, sequence: head.sequence + 1, previous: head.hash, author: identity,
@@ -42,19 +38,13 @@ package struct LogWriter: Sendable {
         try fold.apply(entry.bytes)
         guard let after = fold.state else { throw .altered }
         return LogChange(
-            tresor: fold.tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes,
+            tresor: fold.tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes,
             putting: draft.wraps, removingWrapsOf: departed(people, in: after))
     }
 
     /// Returns those of some people whose wraps are deleted: approvers too once nobody waits.
     private func departed(_ people: Set<UserID>, in after: LogState) -> [UserID] {
         people.filter { !after.needsWraps($0) }.sorted()
-    }
-
-    /// Returns the last entry of a log: for a service, which compares its hash, from the local log copy.
-    package func head(of state: LogState) async throws(TresorError) -> [UInt8]? {
-        if client.isDistant, let kept = try client.archive.entry(at: state.head, of: state.tresor) { return kept }
-        return try await client.logs.entries(state.head.sequence..<(state.head.sequence + 1), of: state).first
     }
 
     /// Sends an entry, and finds out whether it was written.
@@ -146,7 +136,8 @@ package struct LogWriter: Sendable {
             let kept = try await client.store.wraps(of: wraps.map(\.user), in: state.tresor, epoch: epoch)
             guard kept.count == wraps.count else { return false }
             for (kept, wrap) in zip(kept, wraps) {
-                guard kept == wrap.bytes || kept != nil && (orOthers || !state.isIn(wrap.user)) else { return false }
+                let first = kept.first
+                guard first == wrap.bytes || first != nil && (orOthers || !state.isIn(wrap.user)) else { return false }
             }
         }
         return true

@@ -50,7 +50,7 @@ package struct Tresors: Sendable {
         let wrap = try Wrap(
             keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
         let wraps = [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]
-        let change = LogChange(tresor: tresor, sequence: 0, previous: nil, entry: entry.bytes, putting: wraps)
+        let change = LogChange(tresor: tresor, sequence: 0, previous: .zero, entry: entry.bytes, putting: wraps)
         try Cancellation.check()
         let state = try await client.uninterrupted { () async throws(TresorError) in
             let writer = LogWriter(session: session)

@@ -89,9 +89,7 @@ package struct Cleanup: Sendable {
     /// Does what ``finishLocked()`` does, in the name of a device whose share is already destroyed; of nobody if `nil`.
     func finishLocked(as device: DeviceShare?) async throws(TresorError) {
         guard let device else { return try await finishLocked() }
-        try await Speaker.device(device).call(from: client.home) { () async throws(TresorError) in
-            try await finishLocked()
-        }
+        try await client.speaking(as: .device(device, from: client.home)).cleanup.finishLocked()
     }
 
     /// Makes a deletion; `false` where a service refuses it without a session.

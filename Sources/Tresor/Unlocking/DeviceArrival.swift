@@ -222,7 +222,7 @@ package final class DeviceArrival: Sendable {
         do throws(TresorError) {
             try await wait.next(of: client, until: offer.until)
         } catch {
-            if error == .waiting, !client.isDistant { try? await client.store.deleteKitCopy(locator: locator) }
+            if error == .waiting, !client.isRemote { try? await client.store.deleteKitCopy(locator: locator) }
             throw error
         }
     }

@@ -28,7 +28,7 @@ package struct DeviceWait: Sendable {
         try Cancellation.check()
         guard client.clock() <= last else { throw failure ?? .waiting }
         if let failure { away(failure) }
-        await pause(client.isDistant ? distantInterval : interval)
+        await pause(client.isRemote ? distantInterval : interval)
         try Cancellation.check()
     }
 

@@ -72,9 +72,8 @@ public struct DeviceUnlock: Sendable {
             }
             throw .notFound
         }
-        let kept = try await Speaker.device(share).call(from: home) { () async throws(TresorError) in
-            try await store.serverShare(user: share.user, device: share.id)
-        }
+        let asked = client.speaking(as: .device(share, from: home))
+        let kept = try await asked.store.serverShare(user: share.user, device: share.id)
         guard let bytes = kept else { throw .noAccess }
         try Cancellation.check()
         guard bytes.count == 32 else { throw .altered }

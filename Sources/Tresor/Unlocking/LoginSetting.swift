@@ -148,7 +148,7 @@ extension Login {
 
     /// Sends a request in the name of the person.
     private func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
-        guard let speaker = client.speaker else { throw .noAccess }
-        return try await speaker.call(from: home) { () async throws(TresorError) in try await service.call(request) }
+        guard let caller = client.caller else { throw .noAccess }
+        return try await service.speaking(as: caller).call(request)
     }
 }

@@ -36,13 +36,12 @@ package struct Recovery: Sendable {
             of: identity, password: newPassword, cost: cost, time: clock())
         let file = try copy.settingPassword(slot, identity: identity)
         let refusal = try await client.changingSlots { () async throws(TresorError) -> TresorError? in
-            let refusal = try await Speaker.person(identity).call(from: home) {
-                () async throws(TresorError) -> TresorError? in
-                guard given != nil else {
-                    try await deleteServerShares(of: identity)
-                    return nil
-                }
-                return try await deleteKnownServerShares(of: identity)
+            let asked = Recovery(client: client.speaking(as: .person(identity, from: home)))
+            var refusal: TresorError?
+            if given == nil {
+                try await asked.deleteServerShares(of: identity)
+            } else {
+                refusal = try await asked.deleteKnownServerShares(of: identity)
             }
             try home.exclusively { () throws(TresorError) in
                 try Self.fill(home, with: file, noting: noting)

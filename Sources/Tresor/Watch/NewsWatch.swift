@@ -54,7 +54,7 @@ package struct NewsWatch: Sendable {
 
     /// Asks where the news begin before everything is read, so that nothing falls in between.
     private mutating func begin() async -> Part? {
-        let news = try? await client.guardedStore.news(since: [], seconds: 0)
+        let news = try? await client.guardedStore.ask(NewsRequest(cursor: [], seconds: 0))
         guard !Task.isCancelled else { return nil }
         cursor = news.flatMap { $0.cursor.isEmpty ? nil : $0.cursor }
         lastWhole = .now
@@ -66,9 +66,8 @@ package struct NewsWatch: Sendable {
         do {
             if let lastAsked { try await Task.sleep(until: lastAsked + min(Self.pause, interval)) }
             lastAsked = .now
-            guard let news = try await client.guardedStore.news(since: cursor, seconds: Self.seconds) else {
-                throw TresorError.unsupported
-            }
+            let request = NewsRequest(cursor: cursor, seconds: NewsRequest.maximumSeconds)
+            guard let news = try await client.guardedStore.ask(request) else { throw TresorError.unsupported }
             self.cursor = news.cursor.isEmpty ? nil : news.cursor
             return part(naming: news.tresors)
         } catch {
@@ -93,7 +92,4 @@ package struct NewsWatch: Sendable {
         }
         return part
     }
-
-    /// The time that a request for news waits, the longest that a service grants.
-    private static let seconds: UInt16 = 55
 }

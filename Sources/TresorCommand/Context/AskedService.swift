@@ -57,10 +57,8 @@ struct AskedService: Sendable {
     ///
     /// - Throws: the errors of `ServiceClient.call`.
     func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
-        guard let speaker = session.client.speaker else { throw .noAccess }
-        return try await speaker.call(from: session.client.home) { () async throws(TresorError) in
-            try await client.call(request)
-        }
+        guard let caller = session.client.caller else { throw .noAccess }
+        return try await client.speaking(as: caller).call(request)
     }
 
     /// The id of the service.

@@ -232,7 +232,7 @@ struct PersonVerifier: Sendable {
         let founder = tresors.handle(of: state.founder, in: state)
         let owner = tresors.handle(of: tresors.owner(of: state), in: state)
         let (verb, remedy) =
-            client.isDistant ? ("check --repair", "an owner adds them") : ("export", "import a new export of it")
+            client.isRemote ? ("check --repair", "an owner adds them") : ("export", "import a new export of it")
         return CommandFailure(
             .unverified,
             "the log of \(title) here does not have the new keys of \(founder), which you compared: \(remedy)",

@@ -2,8 +2,11 @@
 
 package import TresorCrypto
 
-/// Asks one service for what no ``Store`` has, in the name of the ``Speaker`` of the task (SPEC §18.4).
+/// Asks one service for what no ``Store`` has, in the name of a ``Caller`` (SPEC §18.4).
 package protocol ServiceCaller: Sendable {
+    /// Returns the same service, asked in the name of somebody.
+    func speaking(as caller: Caller) -> Self
+
     /// Sends a request and reads its answer.
     ///
     /// - Throws: ``TresorError/noAccess``, ``TresorError/waiting``, ``TresorError/unverified`` and

@@ -44,7 +44,7 @@ public protocol LogStore: Sendable {
     /// Appends one entry if the log still ends where the author expects, and stores its blobs, and stores and deletes
     /// wraps in the same transaction.
     ///
-    /// - Returns: ``StoreOutcome/conflict`` if the log has another length, its last entry is not `change.previous`, or a
+    /// - Returns: ``StoreOutcome/conflict`` if the log has another length, `change` does not follow its last entry, or a
     ///   blob of `change` is neither sent with it nor there in all its bytes; then nothing is written.
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome
 
@@ -57,9 +57,9 @@ public protocol LogStore: Sendable {
     /// Returns the wraps of one member of one tresor, by rising epoch; only those of `epoch` if given.
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]]
 
-    /// Returns the wraps of many members under one epoch, in the order of `users`; `nil` for a member without one. An
-    /// implementation that can answer in one step does; the default reads one at a time.
-    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) async throws(TresorError) -> [[UInt8]?]
+    /// Returns the wraps of many members of one tresor, in the order of `users`, each member's by rising epoch; only those
+    /// of `epoch` if given. An implementation that can answer in one step does; the default reads one at a time.
+    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[[UInt8]]]
 
     /// Restores missing or damaged wraps, without an entry.
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError)
@@ -110,10 +110,10 @@ extension LogStore {
 
     /// Reads the wraps of one member at a time.
     public func wraps(
-        of users: [UserID], in tresor: TresorID, epoch: UInt64
-    ) async throws(TresorError) -> [[UInt8]?] {
-        var found: [[UInt8]?] = []
-        for user in users { found.append(try await wraps(of: user, in: tresor, epoch: epoch).first) }
+        of users: [UserID], in tresor: TresorID, epoch: UInt64?
+    ) async throws(TresorError) -> [[[UInt8]]] {
+        var found: [[[UInt8]]] = []
+        for user in users { found.append(try await wraps(of: user, in: tresor, epoch: epoch)) }
         return found
     }
 }
@@ -149,8 +149,8 @@ public struct LogChange: Hashable, Sendable {
     public let tresor: TresorID
     /// The sequence number of the entry; the log must have exactly this many entries.
     public let sequence: UInt64
-    /// The bytes of the previous entry, `nil` for sequence number 0. The last entry of the log must be equal to it.
-    public let previous: [UInt8]?
+    /// The entry hash of the last entry of the log; 32 zero bytes for sequence number 0.
+    public let previous: Hash256
     /// The entry.
     public let entry: [UInt8]
     /// The wraps to store; each replaces the wrap of the same user and epoch.
@@ -162,7 +162,7 @@ public struct LogChange: Hashable, Sendable {
 
     /// Makes a change of one log.
     public init(
-        tresor: TresorID, sequence: UInt64, previous: [UInt8]?, entry: [UInt8], putting: [StoredWrap] = [],
+        tresor: TresorID, sequence: UInt64, previous: Hash256, entry: [UInt8], putting: [StoredWrap] = [],
         removingWrapsOf: [UserID] = [], blobs: [StoredBlob] = []
     ) {
         self.tresor = tresor
@@ -172,5 +172,13 @@ public struct LogChange: Hashable, Sendable {
         self.putting = putting
         self.removingWrapsOf = removingWrapsOf
         self.blobs = blobs
+    }
+
+    /// Whether the author of the entry expects it behind this last entry of the log.
+    ///
+    /// - Parameter last: the bytes of the last entry; `nil` for a log without entries.
+    public func follows(_ last: [UInt8]?) throws(TresorError) -> Bool {
+        guard let last else { return previous == .zero }
+        return try BLAKE2b.hash(.entryHash, last) == previous
     }
 }

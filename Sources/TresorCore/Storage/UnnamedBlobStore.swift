@@ -9,14 +9,14 @@ package protocol UnnamedBlobStore: BlobStore {
     /// - Parameters:
     ///   - named: the blobs that stay.
     ///   - tresor: the tresor.
-    ///   - last: the last entry of its log. No entry behind it can name what is deleted.
+    ///   - head: the entry hash of the last entry of its log. No entry behind it can name what is deleted.
     /// - Throws: ``TresorError/busy`` for a log that ends with another entry by now; what was deleted before stays deleted.
     func deleteBlobs(
-        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+        besides named: Set<Hash256>, in tresor: TresorID, while head: Hash256
     ) async throws(TresorError)
 
     /// Deletes these blobs of a tresor, while its log ends with an entry.
     ///
     /// - Throws: ``TresorError/busy`` as above.
-    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) async throws(TresorError)
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while head: Hash256) async throws(TresorError)
 }

@@ -82,7 +82,7 @@ enum BlobChecks {
             StoredBlob(hash: hash(1), size: UInt64(sent.count), bytes: sent),
             StoredBlob(hash: hash(2), size: UInt64(put.count), bytes: nil),
         ]
-        let change = Sample.change(0, after: nil, [10], blobs: blobs)
+        let change = try Sample.change(0, after: nil, [10], blobs: blobs)
         let parts = StoredBlob.parts(of: put).map { Array($0) }
         for reason in ["that is not there", "of which it has the first part only"] {
             try await expect(store.append(change) == .conflict, or: "it appends an entry with a blob \(reason)")
@@ -98,7 +98,7 @@ enum BlobChecks {
         try await expect(store.append(change) == .done, or: "it refuses an entry whose blobs are all there")
         try await expect(
             store.blobs([hash(2), hash(1)], in: tresor) == [put, sent], or: "it loses a blob of an entry")
-        let late = Sample.change(
+        let late = try Sample.change(
             0, after: nil, [11], blobs: [StoredBlob(hash: hash(3), size: 1, bytes: [3])])
         try await expect(store.append(late) == .conflict, or: "it appends entry 0 a second time")
         try await expect(

@@ -60,10 +60,10 @@ struct ErasureChecks {
         try await expect(
             store.append(Sample.change(0, after: nil, [0], putting: first)) == .done, or: "it refuses a first entry")
         for wrap in wraps[..<3] { try look(for: wrap, isThere: true, "a wrap") }
-        let replacement = Sample.change(1, after: [0], [1], putting: [Sample.wrap(2, epoch: 1, wraps[3])])
+        let replacement = try Sample.change(1, after: [0], [1], putting: [Sample.wrap(2, epoch: 1, wraps[3])])
         try await expect(store.append(replacement) == .done, or: "it refuses an entry at the end of the log")
         try await store.putWraps([Sample.wrap(2, epoch: 2, wraps[4])], in: Sample.tresor(1))
-        let removal = Sample.change(2, after: [1], [2], removing: [Sample.user(1)])
+        let removal = try Sample.change(2, after: [1], [2], removing: [Sample.user(1)])
         try await expect(store.append(removal) == .done, or: "it refuses an entry at the end of the log")
         try look(for: wraps[0], isThere: false, "the wrap of a removed member")
         try look(for: wraps[1], isThere: false, "a wrap that an entry replaced")
@@ -86,7 +86,7 @@ struct ErasureChecks {
         let (entry, wrap) = (Sample.secret(13, byteCount: 9000), Sample.secret(14, byteCount: 1200))
         let tresor = Sample.tresor(2)
         let change = LogChange(
-            tresor: tresor, sequence: 0, previous: nil, entry: entry, putting: [Sample.wrap(1, epoch: 1, wrap)])
+            tresor: tresor, sequence: 0, previous: .zero, entry: entry, putting: [Sample.wrap(1, epoch: 1, wrap)])
         try await expect(store.append(change) == .done, or: "it refuses a first entry")
         try look(for: wrap, isThere: true, "a wrap")
         try await store.deleteTresor(tresor)

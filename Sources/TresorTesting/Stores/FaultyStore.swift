@@ -21,7 +21,7 @@ public import TresorStore
 ///     return call.isWrite ? .refusing(.busy) : nil
 /// }
 /// ```
-public final class FaultyStore: Store {
+public final class FaultyStore: Store, ForwardingStore {
     /// The fate of a call.
     public enum Fault: Hashable, Sendable {
         /// The call throws this error and does nothing.
@@ -81,24 +81,24 @@ public final class FaultyStore: Store {
         }
     }
 
+    package func pass<Answer>(
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer { try await call(base) }
+
     /// Notes the call, and lets it meet its fate.
-    ///
-    /// - Parameters:
-    ///   - answer: the answer to a write that succeeds; `nil` for a read.
-    ///   - send: sends the call to ``base`` and returns its answer.
-    func passing<Answer: Sendable>(
-        _ requirement: StoreCall.Requirement, acknowledging answer: Answer?,
-        _ send: () async throws(TresorError) -> Answer
+    package func pass<Answer>(
+        _ function: StoreFunction, confirming done: Answer?,
+        _ call: (any Store) async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
-        switch await fate(of: StoreCall(requirement)) {
+        switch await fate(of: StoreCall(function)) {
         case .refusing(let error)?: throw error
         case .losingAnswer(let error)?:
-            _ = try await send()
+            _ = try await call(base)
             throw error
         case .losingWrite?:
-            guard let answer else { return try await send() }
-            return answer
-        case nil: return try await send()
+            guard let done else { return try await call(base) }
+            return done
+        case nil: return try await call(base)
         }
     }
 

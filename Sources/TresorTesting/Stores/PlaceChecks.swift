@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TresorCore
+import TresorCrypto
 
 /// The checks of what outlives one store value: many writers, durability.
 enum PlaceChecks {
@@ -8,10 +9,10 @@ enum PlaceChecks {
 
     static func manyWriters(at place: StorePlace) async throws {
         let stores = [try await place.open(), try await place.open()]
-        let begun = LogChange(tresor: Sample.tresor(2), sequence: 0, previous: nil, entry: [0])
+        let begun = LogChange(tresor: Sample.tresor(2), sequence: 0, previous: .zero, entry: [0])
         try await expect(stores[0].append(begun) == .done, or: "it refuses a first entry")
-        let races: [(tresor: TresorID, sequence: UInt64, previous: [UInt8]?)] = [
-            (tresor, 0, nil), (begun.tresor, 1, begun.entry),
+        let races: [(tresor: TresorID, sequence: UInt64, previous: Hash256)] = [
+            (tresor, 0, .zero), (begun.tresor, 1, try BLAKE2b.hash(.entryHash, begun.entry)),
         ]
         for (tresor, sequence, previous) in races {
             let count = try await race(stores) { number in
@@ -48,7 +49,7 @@ enum PlaceChecks {
             let store = try await place.open()
             try await expect(
                 store.putCard([1], user: user, handle: [9], replacing: nil) == .done, or: "it refuses a free handle")
-            let change = Sample.change(0, after: nil, [10], putting: [Sample.wrap(1, epoch: 1, [2])])
+            let change = try Sample.change(0, after: nil, [10], putting: [Sample.wrap(1, epoch: 1, [2])])
             try await expect(store.append(change) == .done, or: "it refuses a first entry")
             try await store.putServerShare(share, deviceKey: Sample.hash(1), user: user, device: device)
             try await store.putKitCopy([4], locator: Sample.hash(1))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TresorCore
-import TresorCrypto
+package import TresorCore
+package import TresorCrypto
 
 /// Identifiers that say nothing and sort as they read.
 enum Sample {
@@ -26,9 +26,9 @@ enum Sample {
     static func change(
         _ sequence: UInt64, after previous: [UInt8]?, _ entry: [UInt8], putting: [StoredWrap] = [],
         removing: [UserID] = [], blobs: [StoredBlob] = []
-    ) -> LogChange {
-        LogChange(
-            tresor: tresor(1), sequence: sequence, previous: previous, entry: entry, putting: putting,
+    ) throws -> LogChange {
+        try LogChange(
+            tresor: tresor(1), sequence: sequence, after: previous, entry: entry, putting: putting,
             removingWrapsOf: removing, blobs: blobs)
     }
 
@@ -47,5 +47,19 @@ enum Sample {
         word = (word ^ word >> 30) &* 0xbf58_476d_1ce4_e5b9
         word = (word ^ word >> 27) &* 0x94d0_49bb_1331_11eb
         return word ^ word >> 31
+    }
+}
+
+extension LogChange {
+    /// Makes a change behind the last entry of a log; behind none with `nil`.
+    package init(
+        tresor: TresorID, sequence: UInt64, after last: [UInt8]?, entry: [UInt8], putting: [StoredWrap] = [],
+        removingWrapsOf: [UserID] = [], blobs: [StoredBlob] = []
+    ) throws(TresorError) {
+        var previous = Hash256.zero
+        if let last { previous = try BLAKE2b.hash(.entryHash, last) }
+        self.init(
+            tresor: tresor, sequence: sequence, previous: previous, entry: entry, putting: putting,
+            removingWrapsOf: removingWrapsOf, blobs: blobs)
     }
 }

@@ -21,9 +21,9 @@ public struct StoreClaim: Hashable, Sendable, CustomStringConvertible {
     package init(_ promise: Promise) { self.promise = promise }
 
     /// The promise in words, for example "a new store is empty".
-    public var name: String { promise.rawValue }
+    package var name: String { promise.rawValue }
 
-    /// The name.
+    /// The promise in words.
     public var description: String { name }
 
     /// Checks one promise at a fresh place.

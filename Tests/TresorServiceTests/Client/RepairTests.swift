@@ -105,7 +105,7 @@
                 _ = try await store.append(
                     LogChange(
                         tresor: tresor, sequence: UInt64(sequence),
-                        previous: sequence == 0 ? nil : entries[sequence - 1], entry: entry,
+                        after: sequence == 0 ? nil : entries[sequence - 1], entry: entry,
                         putting: sequence == 0 ? [StoredWrap(user: people[0].user, epoch: 1, bytes: [1])] : []))
             }
             return store
@@ -184,8 +184,8 @@
             let found = try await owner.client.store.wraps(of: stage.writer.user, in: stage.tresor, epoch: nil)
             #expect(found.count == count + 4)
             #expect(found.suffix(count) == wraps[...])
-            let both = try await owner.client.guardedStore.allWraps(
-                of: [stage.newcomer.user, stage.writer.user, stage.owner.user], in: stage.tresor)
+            let both = try await owner.client.store.wraps(
+                of: [stage.newcomer.user, stage.writer.user, stage.owner.user], in: stage.tresor, epoch: nil)
             #expect(both.map(\.count) == [2, count + 4, 4])
         }
     }

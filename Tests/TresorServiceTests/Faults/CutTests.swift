@@ -103,7 +103,7 @@
     final class Line: Sendable {
         /// One act of somebody.
         struct Act: Sendable {
-            let speaker: Speaker
+            let caller: TresorCore.Caller
             /// Asks, and throws what is not the answer that was to come.
             let ask: @Sendable (ServiceClient) async throws(TresorError) -> Void
             /// Counts the rows that it leaves.
@@ -168,7 +168,7 @@
                     authorities: Authorities(named: files?.certificate.path), proxy: nil)
                 let client = ServiceClient(
                     over: transport, expecting: bench.service.id, clock: bench.clock.read, pause: { _ in })
-                try await act.speaker.call(from: nil) { () async throws(TresorError) in try await act.ask(client) }
+                try await act.ask(client.speaking(as: act.caller))
                 return nil
             } catch {
                 return error
@@ -194,7 +194,7 @@
             try await author.tresors.perform(.rotate, on: tresor)
             guard let request = store.appends.last else { throw TresorError.notFound }
             return Act(
-                speaker: .person(author.identity),
+                caller: .person(author.identity),
                 ask: { client async throws(TresorError) in
                     let outcome = try await client.call(request).outcome
                     guard outcome == .conflict else { return }
@@ -212,7 +212,7 @@
             let person = try bench.stranger("person \(UInt64.random(in: 1 << 60..<1 << 61))")
             let request = person.registration()
             return Act(
-                speaker: .person(person.identity),
+                caller: .person(person.identity),
                 ask: { client async throws(TresorError) in
                     guard try await client.call(request).state == .asked else { throw .failed(.other) }
                 },
@@ -224,7 +224,7 @@
             let request = PutServerShareRequest(
                 device: share.id, share: [UInt8](repeating: 5, count: 32), deviceKey: try share.publicKey())
             return Act(
-                speaker: .person(anna.identity),
+                caller: .person(anna.identity),
                 ask: { client async throws(TresorError) in _ = try await client.call(request) },
                 rows: SQL("SELECT device FROM server_shares WHERE device = $1", [.bytes(share.id.bytes)]))
         }
@@ -237,7 +237,7 @@
                 PutServerShareRequest(device: share.id, share: bytes, deviceKey: try share.publicKey()))
             let request = ServerShareRequest(device: share.id)
             return Act(
-                speaker: .device(share),
+                caller: .device(share),
                 ask: { client async throws(TresorError) in
                     guard try await client.call(request).share == bytes else { throw .altered }
                 },
@@ -256,7 +256,7 @@
             let next = try person.identity.renewCard(time: bench.clock.now).identity
             let request = PutCardRequest(chain: next.chain.bytes, replacing: person.identity.chain.bytes)
             return Act(
-                speaker: .person(next),
+                caller: .person(next),
                 ask: { client async throws(TresorError) in
                     guard try await client.call(request).outcome == .done else { throw .forked }
                 },

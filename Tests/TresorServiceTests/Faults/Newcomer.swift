@@ -28,15 +28,11 @@
             time: UInt64 = SystemClock.read()
         ) async throws {
             let chain = identity.chain.bytes
-            let state = try await Speaker.person(identity).call(from: nil) { () async throws(TresorError) in
-                _ = try await service.call(RegisterRequest(chain: chain, invitation: invitation, blinded: []))
-                let statement = try LoginStatement(
-                    by: identity, server: try await service.serverID(), revision: 1, record: .zero, copy: .zero,
-                    time: time)
-                return try await service.call(
-                    FinishRequest(record: [], statement: statement, copy: [])
-                ).state
-            }
+            let service = service.speaking(as: .person(identity))
+            _ = try await service.call(RegisterRequest(chain: chain, invitation: invitation, blinded: []))
+            let statement = try LoginStatement(
+                by: identity, server: try await service.serverID(), revision: 1, record: .zero, copy: .zero, time: time)
+            let state = try await service.call(FinishRequest(record: [], statement: statement, copy: [])).state
             guard state == .active else { throw TresorError.waiting }
         }
     }

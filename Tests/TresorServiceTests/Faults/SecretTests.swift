@@ -84,23 +84,21 @@
             let store = try HTTPStore("http://127.0.0.1:\(port)")
             let anna = try Identity.make(handle: Name(typed: Self.handle), time: SystemClock.read())
             try await Newcomer.register(anna, with: store.service)
-            try await Speaker.person(anna).call(from: nil) { () async throws(TresorError) in
-                let service = store.service
-                let device = try DeviceShare(user: anna.user)
+            let service = store.service.speaking(as: .person(anna))
+            let device = try DeviceShare(user: anna.user)
+            _ = try await service.call(
+                PutServerShareRequest(device: device.id, share: Self.share, deviceKey: try device.publicKey()))
+            _ = try await service.call(PutKitCopyRequest(locator: anna.user.digest, copy: Self.copy))
+            _ = try await service.call(CardsRequest(handle: anna.handle.bytes))
+            let first = try OPAQUELogin(input: SecretBytes(randomCount: 8)).message
+            _ = try await service.call(LoginRequest(handle: anna.handle, message: first))
+            do throws(TresorError) {
                 _ = try await service.call(
-                    PutServerShareRequest(device: device.id, share: Self.share, deviceKey: try device.publicKey()))
-                _ = try await service.call(PutKitCopyRequest(locator: anna.user.digest, copy: Self.copy))
-                _ = try await service.call(CardsRequest(handle: anna.handle.bytes))
-                let first = try OPAQUELogin(input: SecretBytes(randomCount: 8)).message
-                _ = try await service.call(LoginRequest(handle: anna.handle, message: first))
-                do throws(TresorError) {
-                    _ = try await service.call(
-                        AppendRequest(
-                            tresor: TresorID(.zero), sequence: 0, previous: .zero, entry: Self.body, wraps: [Self.body],
-                            removing: []))
-                } catch {
-                    guard error == .store(.other) || error == .noAccess else { throw error }
-                }
+                    AppendRequest(
+                        tresor: TresorID(.zero), sequence: 0, previous: .zero, entry: Self.body, wraps: [Self.body],
+                        removing: []))
+            } catch {
+                guard error == .store(.other) || error == .noAccess else { throw error }
             }
             // Bytes that are no request are in no log either.
             for request in HostileRequest.all.prefix(20) {

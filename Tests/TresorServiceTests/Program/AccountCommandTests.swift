@@ -69,9 +69,7 @@
             #expect(closed.error.contains("\"event\":\"account-closed\"") && !closed.error.contains("anna"))
             let service = stage.store.service
             await #expect(throws: TresorError.noAccess) {
-                try await Speaker.person(anna).call(from: nil) { () async throws(TresorError) in
-                    _ = try await service.call(AccountRequest())
-                }
+                _ = try await service.speaking(as: .person(anna)).call(AccountRequest())
             }
             let again = await stage.run("close", "\(anna.user)", "--yes")
             #expect(again.code == 0 && again.output.contains("closed already"))
@@ -217,9 +215,8 @@
             let asked = try Identity.make(
                 handle: Name(typed: "5 \"6\" \\"), time: SystemClock.read())
             let service = stage.store.service
-            try await Speaker.person(asked).call(from: nil) { () async throws(TresorError) in
-                _ = try await service.call(RegisterRequest(chain: asked.chain.bytes, invitation: [], blinded: []))
-            }
+            _ = try await service.speaking(as: .person(asked)).call(
+                RegisterRequest(chain: asked.chain.bytes, invitation: [], blinded: []))
             let waiting = await stage.run("close", "\(asked.user)", "--yes")
             #expect(waiting.error.contains(#""5 \"6\" \\" has no account yet"#), "\(waiting.error)")
             await stage.stop()
@@ -239,10 +236,8 @@
             let stage = try await Stage()
             let service = stage.store.service
             let anna = try Identity.make(handle: Name(typed: "anna"), time: SystemClock.read())
-            try await Speaker.person(anna).call(from: nil) { () async throws(TresorError) in
-                _ = try await service.call(
-                    RegisterRequest(chain: anna.chain.bytes, invitation: [], blinded: []))
-            }
+            _ = try await service.speaking(as: .person(anna)).call(
+                RegisterRequest(chain: anna.chain.bytes, invitation: [], blinded: []))
             let waiting = await stage.run("close", "anna", "--yes")
             let hint = "anna has no account yet; the operator refuses them with tresor approve \(anna.user) --refuse"
             #expect(waiting.code == 1 && waiting.error.contains(hint), "\(waiting.error)")
@@ -329,11 +324,9 @@
             let service = stage.store.service
             let invitation = try Invitation()
             let hash = try invitation.hash()
-            try await Speaker.person(stage.admin).call(from: nil) { () async throws(TresorError) in
-                let label = try Name(typed: "ward 3")
-                _ = try await service.call(
-                    InviteRequest(hash: hash, label: label, until: SystemClock.read() + 86_400))
-            }
+            let label = try Name(typed: "ward 3")
+            _ = try await service.speaking(as: .person(stage.admin)).call(
+                InviteRequest(hash: hash, label: label, until: SystemClock.read() + 86_400))
             let list = await stage.run("invitations")
             let id = Hex.text(hash.bytes.prefix(8))
             #expect(list.code == 0 && list.output.hasPrefix("\(id)  20") && list.output.hasSuffix("  -  ward 3\n"))
@@ -346,10 +339,8 @@
             #expect(rest.code == 0 && rest.output.isEmpty)
             let anna = try Identity.make(handle: Name(typed: "anna"), time: SystemClock.read())
             await #expect(throws: TresorError.noAccess) {
-                try await Speaker.person(anna).call(from: nil) { () async throws(TresorError) in
-                    _ = try await service.call(
-                        RegisterRequest(chain: anna.chain.bytes, invitation: invitation.code, blinded: []))
-                }
+                _ = try await service.speaking(as: .person(anna)).call(
+                    RegisterRequest(chain: anna.chain.bytes, invitation: invitation.code, blinded: []))
             }
             await stage.stop()
         }
@@ -361,11 +352,9 @@
             for (handle, label) in [("anna", "ward 3"), ("bert", "")] {
                 let invitation = try Invitation()
                 let hash = try invitation.hash()
-                try await Speaker.person(stage.admin).call(from: nil) { () async throws(TresorError) in
-                    let label = label.isEmpty ? Name.empty : try Name(typed: label)
-                    _ = try await service.call(
-                        InviteRequest(hash: hash, label: label, until: SystemClock.read() + 86_400))
-                }
+                let named = label.isEmpty ? Name.empty : try Name(typed: label)
+                _ = try await service.speaking(as: .person(stage.admin)).call(
+                    InviteRequest(hash: hash, label: named, until: SystemClock.read() + 86_400))
                 let person = try Identity.make(handle: Name(typed: handle), time: SystemClock.read())
                 try await Newcomer.register(person, with: service, invitation: invitation.code)
             }

@@ -50,7 +50,7 @@ import TresorTesting
         let users = others.map(\.user)
         let wraps = try await anna.client.store.wraps(of: users, in: plans.id, epoch: 1)
         #expect(wraps.count == 9)
-        #expect(wraps.allSatisfy { $0 != nil })
+        #expect(wraps.allSatisfy { !$0.isEmpty })
     }
 
     @Test func tresorsAreReadInPages() async throws {
@@ -136,6 +136,18 @@ import TresorTesting
         let store = anna.client.store
         #expect(await errorOf { _ = try await store.tresors(of: other) } == .noAccess)
         #expect(await errorOf { try await store.deleteServerShares(user: other, devices: nil) } == .noAccess)
+    }
+
+    /// A store in front of a service passes its caller on, and sees the calls.
+    @Test func aStoreInFrontOfAServicePassesTheCallerOn() async throws {
+        let clock = FixedClock()
+        let handler = try OpenHandler(MemoryStore(), clock: clock.read)
+        let transport = LoopbackTransport(into: handler, clock: clock.read)
+        let store = FaultyStore(FaultyStore(HTTPStore(ServiceClient(over: transport, clock: clock.read))))
+        let anna = try await PreviewCast(store: store, clock: clock).person("anna")
+        #expect(store.calls.contains { $0.name == "putCard" })
+        #expect(try await anna.client.store.tresors(of: anna.user).isEmpty)
+        #expect(await errorOf { _ = try await store.tresors(of: anna.user) } == .noAccess)
     }
 
     @Test func fewBytesOfAUserIDNameNobody() async throws {

@@ -176,19 +176,11 @@ final class OpenHandler: ServiceHandler {
     }
 
     private func append(_ request: AppendRequest) async throws -> OutcomeAnswer {
-        var previous: [UInt8]?
-        if request.sequence > 0 {
-            let head = try await truth.entries(of: request.tresor, from: request.sequence - 1, limit: 1).first
-            // Another head is no entry: the store has the last word.
-            previous = try head.flatMap { try BLAKE2b.hash(.entryHash, $0) == request.previous ? $0 : nil } ?? []
-        } else if request.previous != .zero {
-            return OutcomeAnswer(.conflict)
-        }
-        return OutcomeAnswer(
+        OutcomeAnswer(
             try await store.append(
                 LogChange(
-                    tresor: request.tresor, sequence: request.sequence, previous: previous, entry: request.entry,
-                    putting: try stored(request.wraps), removingWrapsOf: request.removing,
+                    tresor: request.tresor, sequence: request.sequence, previous: request.previous,
+                    entry: request.entry, putting: try stored(request.wraps), removingWrapsOf: request.removing,
                     blobs: request.blobs)))
     }
 

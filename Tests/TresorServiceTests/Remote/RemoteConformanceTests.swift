@@ -99,91 +99,73 @@ private struct Frame {
 }
 
 /// A store over HTTP for the made-up objects of the checks.
-private struct SampleStore: Store {
+private struct SampleStore: ForwardingStore {
     let base: HTTPStore
     let people: SamplePeople
 
     /// Calls in the name of a user id.
     private func speaking<Answer>(
-        as user: UserID = UserID(.zero), _ call: () async throws(TresorError) -> Answer
+        as user: UserID = UserID(.zero), _ call: (any Store) async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
-        try await Speaker.person(people.identity(of: user)).call(from: nil, call)
+        try await base.called(by: .person(people.identity(of: user)), call)
     }
+
+    func pass<Answer>(
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer { try await speaking(call) }
 
     func putCard(
         _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
     ) async throws(TresorError) -> StoreOutcome {
-        try await speaking { () async throws(TresorError) in
-            try await base.putCard(
+        try await speaking { (store) async throws(TresorError) in
+            try await store.putCard(
                 Frame(user, handle, chain).bytes, user: user, handle: handle,
                 replacing: replacing.map { Frame(user, handle, $0).bytes })
         }
     }
 
     func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
-        let bytes = try await speaking { () async throws(TresorError) in try await base.card(of: user) }
+        let bytes = try await speaking { (store) async throws(TresorError) in try await store.card(of: user) }
         guard let bytes else { return nil }
         return try Frame(bytes).content
     }
 
     func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
         var chains: [[UInt8]] = []
-        let found = try await speaking { () async throws(TresorError) in try await base.cards(handle: handle) }
+        let found = try await speaking { (store) async throws(TresorError) in try await store.cards(handle: handle) }
         for bytes in found { chains.append(try Frame(bytes).content) }
         return chains
-    }
-
-    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        try await speaking { () async throws(TresorError) in try await base.users(prefix: prefix, limit: limit) }
-    }
-
-    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
-        try await speaking { () async throws(TresorError) in
-            try await base.entries(of: tresor, from: first, limit: limit)
-        }
     }
 
     func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
         let framed = LogChange(
             tresor: change.tresor, sequence: change.sequence, previous: change.previous, entry: change.entry,
             putting: change.putting.map(Self.framed), removingWrapsOf: change.removingWrapsOf, blobs: change.blobs)
-        return try await speaking { () async throws(TresorError) in try await base.append(framed) }
-    }
-
-    func restore(_ entry: [UInt8], at sequence: UInt64, of tresor: TresorID) async throws(TresorError) -> StoreOutcome {
-        try await speaking { () async throws(TresorError) in
-            try await base.restore(entry, at: sequence, of: tresor)
-        }
+        return try await speaking { (store) async throws(TresorError) in try await store.append(framed) }
     }
 
     func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
-        let found = try await speaking { () async throws(TresorError) in
-            try await base.wraps(of: user, in: tresor, epoch: epoch)
+        let found = try await speaking { (store) async throws(TresorError) in
+            try await store.wraps(of: user, in: tresor, epoch: epoch)
         }
         var wraps: [[UInt8]] = []
         for bytes in found { wraps.append(try Frame(bytes).content) }
         return wraps
     }
 
-    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64) async throws(TresorError) -> [[UInt8]?] {
-        let found = try await speaking { () async throws(TresorError) in
-            try await base.wraps(of: users, in: tresor, epoch: epoch)
+    func wraps(of users: [UserID], in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[[UInt8]]] {
+        let found = try await speaking { (store) async throws(TresorError) in
+            try await store.wraps(of: users, in: tresor, epoch: epoch)
         }
-        var wraps: [[UInt8]?] = []
-        for bytes in found {
-            if let bytes { wraps.append(try Frame(bytes).content) } else { wraps.append(nil) }
-        }
+        var wraps: [[[UInt8]]] = []
+        for own in found { wraps.append(try own.map { (bytes) throws(TresorError) in try Frame(bytes).content }) }
         return wraps
     }
 
     func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in
-            try await base.putWraps(wraps.map(Self.framed), in: tresor)
+        try await speaking { (store) async throws(TresorError) in
+            try await store.putWraps(wraps.map(Self.framed), in: tresor)
         }
-    }
-
-    func deleteTresor(_ tresor: TresorID) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in try await base.deleteTresor(tresor) }
     }
 
     private static func framed(_ wrap: StoredWrap) -> StoredWrap {
@@ -191,66 +173,42 @@ private struct SampleStore: Store {
             user: wrap.user, epoch: wrap.epoch, bytes: Frame(wrap.user, epoch: wrap.epoch, wrap.bytes).bytes)
     }
 
-    func putBlob(
-        _ part: UInt32, _ bytes: [UInt8], of hash: Hash256, in tresor: TresorID
-    ) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in
-            try await base.putBlob(part, bytes, of: hash, in: tresor)
-        }
-    }
-
-    func blob(_ hash: Hash256, part: UInt32, in tresor: TresorID) async throws(TresorError) -> [UInt8]? {
-        try await speaking { () async throws(TresorError) in try await base.blob(hash, part: part, in: tresor) }
-    }
-
-    func blobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) -> [[UInt8]?] {
-        try await speaking { () async throws(TresorError) in try await base.blobs(hashes, in: tresor) }
-    }
-
-    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in try await base.deleteBlobs(hashes, in: tresor) }
-    }
-
     func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
         let own = try people.identity(of: user).user
-        return try await speaking(as: user) { () async throws(TresorError) in try await base.tresors(of: own) }
+        return try await speaking(as: user) { (store) async throws(TresorError) in try await store.tresors(of: own) }
     }
 
     func putServerShare(
         _ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID
     ) async throws(TresorError) {
         let own = try people.identity(of: user).user
-        try await speaking(as: user) { () async throws(TresorError) in
-            try await base.putServerShare(share, deviceKey: deviceKey, user: own, device: device)
+        try await speaking(as: user) { (store) async throws(TresorError) in
+            try await store.putServerShare(share, deviceKey: deviceKey, user: own, device: device)
         }
     }
 
     func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
         let own = try people.identity(of: user).user
-        return try await speaking(as: user) { () async throws(TresorError) in
-            try await base.serverShare(user: own, device: device)
+        return try await speaking(as: user) { (store) async throws(TresorError) in
+            try await store.serverShare(user: own, device: device)
         }
     }
 
     func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
         let own = try people.identity(of: user).user
-        try await speaking(as: user) { () async throws(TresorError) in
-            try await base.deleteServerShares(user: own, devices: devices)
+        try await speaking(as: user) { (store) async throws(TresorError) in
+            try await store.deleteServerShares(user: own, devices: devices)
         }
     }
 
     /// A service has no empty copy, so each has a byte more there.
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in
-            try await base.putKitCopy([0] + copy, locator: locator)
+        try await speaking { (store) async throws(TresorError) in
+            try await store.putKitCopy([0] + copy, locator: locator)
         }
     }
 
     func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
         try await base.kitCopy(locator: locator).map { Array($0.dropFirst()) }
-    }
-
-    func deleteKitCopy(locator: Hash256) async throws(TresorError) {
-        try await speaking { () async throws(TresorError) in try await base.deleteKitCopy(locator: locator) }
     }
 }

@@ -56,10 +56,7 @@ final class RemoteStage: Sendable {
     func asAnna<Answer>(
         from home: (any Home)? = nil, _ calls: (HTTPStore) async throws(TresorError) -> Answer
     ) async throws(TresorError) -> Answer {
-        let store = store
-        return try await Speaker.person(identity).call(from: home) { () async throws(TresorError) in
-            try await calls(store)
-        }
+        try await calls(HTTPStore(store.service.speaking(as: .person(identity, from: home))))
     }
 
     /// Stores the chain of the person.

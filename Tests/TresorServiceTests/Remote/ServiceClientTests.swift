@@ -200,8 +200,8 @@ import TresorTesting
         let device = try DeviceID.random()
         let (store, chain) = (stage.store, stage.identity.chain)
         for _ in 0..<2 {
-            let outcome = try await Speaker.person(stage.identity, device: { device }).call(from: nil) {
-                () async throws(TresorError) in
+            let outcome = try await store.called(by: .person(stage.identity, device: { device })) {
+                (store) async throws(TresorError) in
                 try await store.putCard(chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: nil)
             }
             #expect(outcome == .done)
@@ -248,8 +248,8 @@ import TresorTesting
         let stage = try RemoteStage(lead: 900, fault: { $0 == 2 ? refused(401, .noAccess) : nil })
         let device = try DeviceID.random()
         let (store, chain) = (stage.store, stage.identity.chain)
-        let outcome = try await Speaker.person(stage.identity, device: { device }).call(from: nil) {
-            () async throws(TresorError) in
+        let outcome = try await store.called(by: .person(stage.identity, device: { device })) {
+            (store) async throws(TresorError) in
             try await store.putCard(chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: nil)
         }
         #expect(outcome == .done)

@@ -115,7 +115,7 @@
             let context = try ServiceContext(engine: house.bench.engine, settings: house.bench.settings)
             let statement = try RequestStatement(
                 session: .zero, id: try randomBytes(16), time: house.bench.clock.now, operation: .news, body: [])
-            let caller = Caller(
+            let caller = TresorService.Caller(
                 user: owner.user, device: nil, account: nil, chain: nil, request: RequestKey(statement, of: owner.user))
             let news = try await News(context: context).news(NewsRequest(cursor: cursor, seconds: 0), by: caller)
             #expect(news.tresors.isEmpty)

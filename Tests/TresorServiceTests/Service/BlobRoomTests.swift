@@ -187,7 +187,7 @@
                 session: .zero, id: try randomBytes(16), time: house.bench.clock.now, operation: .deleteBlobs,
                 body: request.bytes)
             let writer = house.writer.user
-            let caller = Caller(
+            let caller = TresorService.Caller(
                 user: writer, device: nil, account: nil, chain: nil, request: RequestKey(statement, of: writer))
             let context = try ServiceContext(engine: house.bench.engine, settings: house.bench.settings)
             _ = try await Blobs(context: context, portionCount: 2).delete(request, by: caller)

@@ -176,8 +176,8 @@
             let cast = PreviewCast(store: embedded, clock: bench.clock)
             let plans = try await cast.tresor("plans", of: try await cast.person("anna"))
             let last = try #require(await embedded.entries(of: plans.id, from: 0, limit: 9).last)
-            _ = await embedded.append(
-                LogChange(tresor: plans.id, sequence: 1, previous: last, entry: [1, 2, 3]))
+            _ = try await embedded.append(
+                LogChange(tresor: plans.id, sequence: 1, after: last, entry: [1, 2, 3]))
             await #expect(throws: TresorError.altered) { try await bench.service.importWhole(embedded) }
             #expect(try await bench.rows()[0].isEmpty)
         }

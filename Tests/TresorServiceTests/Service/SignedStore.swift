@@ -7,10 +7,12 @@
     import TresorService
     import TresorTesting
 
-    /// The store that a service is, without a wire: each call is signed by the speaker of its task.
+    /// The store that a service is, without a wire: each call is signed by its caller.
     ///
     /// Somebody without an account registers first, where everybody may.
-    final class SignedStore: Store {
+    final class SignedStore: CalledStore {
+        @TaskLocal private static var caller: TresorCore.Caller?
+
         private struct State {
             var signers: [UserID: Signer] = [:]
             var appends: [AppendRequest] = []
@@ -24,9 +26,18 @@
         /// The requests to append that were sent, in order.
         var appends: [AppendRequest] { state.withLock(\.appends) }
 
+        func called<Answer>(
+            by caller: TresorCore.Caller, _ calls: (any Store) async throws(TresorError) -> Answer
+        ) async throws(TresorError) -> Answer {
+            let result = await Self.$caller.withValue(caller) { () async -> Result<Answer, TresorError> in
+                do throws(TresorError) { return .success(try await calls(self)) } catch { return .failure(error) }
+            }
+            return try result.get()
+        }
+
         private func signer() async throws -> Signer {
-            switch Speaker.current {
-            case .person(let identity, _):
+            switch Self.caller?.key {
+            case .person(let identity, _)?:
                 let known = state.withLock { $0.signers[identity.user] }
                 if let known, known.identity.generation == identity.generation { return known }
                 let signer = try bench.signer(identity)

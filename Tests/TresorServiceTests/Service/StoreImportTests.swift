@@ -135,8 +135,8 @@
             let plans = try await casts[1].tresor("plans", of: second, readers: [eva]).id
             var previous: [UInt8]?
             for (sequence, entry) in await elsewhere.entries(of: plans, from: 0, limit: .max).enumerated() {
-                let change = LogChange(tresor: plans, sequence: UInt64(sequence), previous: previous, entry: entry)
-                let outcome = await embedded.append(change)
+                let change = try LogChange(tresor: plans, sequence: UInt64(sequence), after: previous, entry: entry)
+                let outcome = try await embedded.append(change)
                 try #require(outcome == .done)
                 previous = entry
             }

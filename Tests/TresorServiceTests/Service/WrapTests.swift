@@ -108,7 +108,7 @@
             let statement = try RequestStatement(
                 session: .zero, id: try randomBytes(16), time: house.bench.clock.now, operation: .putWraps,
                 body: request.bytes)
-            let caller = Caller(
+            let caller = TresorService.Caller(
                 user: user, device: nil, account: nil, chain: nil, request: RequestKey(statement, of: user))
             let context = try ServiceContext(engine: house.bench.engine, settings: house.bench.settings)
             let (key, rate) = (RateLimits.Key.work(user.digest.bytes), RateLimits.Rate.work)

@@ -42,11 +42,11 @@ import TresorCrypto
     }
 
     /// A store of a service with log-ins by password.
-    private struct LoginFront: FrontStore, LoginStore {
+    private struct LoginFront: FrontStore, RemoteStore {
         let truth: any Store
         let service: LoginService
 
-        var caller: any ServiceCaller { service }
+        var serviceCaller: any ServiceCaller { service }
         var audience: Audience { Audience(isSecure: true, host: "tresor.example", port: 443) }
     }
 

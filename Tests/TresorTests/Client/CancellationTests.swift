@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import Tresor
 @testable import TresorCore
@@ -85,7 +86,7 @@ import TresorStore
                 for (index, entry) in entries.enumerated() {
                     let previous = index > 0 ? entries[index - 1] : nil
                     _ = try await backup.append(
-                        LogChange(tresor: tresor, sequence: UInt64(index), previous: previous, entry: entry))
+                        LogChange(tresor: tresor, sequence: UInt64(index), after: previous, entry: entry))
                 }
                 return CancellingStore(backup)
             default: return whole

@@ -3,6 +3,7 @@
 import Testing
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import Tresor
 @testable import TresorCore
@@ -167,7 +168,7 @@ import TresorStore
         var previous: [UInt8]?
         for (index, entry) in try await log(tresor, in: evil.truth).enumerated() {
             _ = try await backup.append(
-                LogChange(tresor: tresor, sequence: UInt64(index), previous: previous, entry: entry))
+                LogChange(tresor: tresor, sequence: UInt64(index), after: previous, entry: entry))
             previous = entry
         }
         for person in [anna, house, late] {

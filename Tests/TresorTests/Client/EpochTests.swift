@@ -154,8 +154,7 @@ import TresorStore
             time: 5, body: .epoch(EpochBody(statement)))
         let outcome = try await evil.append(
             LogChange(
-                tresor: tresor, sequence: entry.sequence, previous: log(tresor, in: evil.truth).last,
-                entry: entry.bytes,
+                tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes,
                 putting: EntryDrafting(session: author).wraps(
                     next, for: EntryDrafting(session: author).recipients(in: state), of: tresor)))
         #expect(outcome == .done)
@@ -168,8 +167,7 @@ import TresorStore
             time: 5,
             body: .rename(RenameBody(try Chronicle.anyName())))
         let change = LogChange(
-            tresor: tresor, sequence: entry.sequence, previous: try await log(tresor, in: evil.truth).last,
-            entry: entry.bytes)
+            tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes)
         #expect(try await evil.append(change) == .done)
         let third = try await world.quick("third")
         try world.introduce(anna, third)

@@ -136,7 +136,7 @@ import TresorStore
     private func branch() async throws -> TresorExport {
         let store = StageStores.make()
         let genesis = try await log(tresor, in: world.store)[0]
-        let change = LogChange(tresor: tresor, sequence: 0, previous: nil, entry: genesis)
+        let change = LogChange(tresor: tresor, sequence: 0, previous: .zero, entry: genesis)
         #expect(try await store.append(change) == .done)
         let wraps = try await world.store.wraps(of: anna.identity.user, in: tresor, epoch: nil)
         try await store.putWraps([StoredWrap(user: anna.identity.user, epoch: 1, bytes: wraps[0])], in: tresor)

@@ -25,16 +25,13 @@ import TresorStore
 
     /// Appends names, as another device of the same person would.
     private func grow(to count: UInt64) async throws {
-        var previous = try #require(try await log(tresor, in: store).last)
-        var sequence = try Entry(previous).sequence + 1
-        while sequence < count {
-            let entry = try Entry(
-                tresor: tresor, sequence: sequence, previous: try Entry(previous).hash(), author: anna.identity,
-                time: 5,
+        var last = try Entry(try #require(try await log(tresor, in: store).last))
+        while last.sequence + 1 < count {
+            last = try Entry(
+                tresor: tresor, sequence: last.sequence + 1, previous: try last.hash(), author: anna.identity, time: 5,
                 body: .rename(RenameBody(try Chronicle.anyName())))
             _ = try await store.append(
-                LogChange(tresor: tresor, sequence: sequence, previous: previous, entry: entry.bytes))
-            (previous, sequence) = (entry.bytes, sequence + 1)
+                LogChange(tresor: tresor, sequence: last.sequence, previous: last.previous, entry: last.bytes))
         }
     }
 

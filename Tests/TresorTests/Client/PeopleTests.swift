@@ -284,8 +284,8 @@ import TresorStore
         let renewal = try Entry(
             tresor: tresor, sequence: 1, previous: state.head.hash, author: anna.identity, time: 5,
             body: .renew(RenewBody(thief.chain.newest)))
-        let previous = try await log(tresor, in: evil.truth).last
-        _ = try await evil.append(LogChange(tresor: tresor, sequence: 1, previous: previous, entry: renewal.bytes))
+        _ = try await evil.append(
+            LogChange(tresor: tresor, sequence: 1, previous: renewal.previous, entry: renewal.bytes))
         let home = try #require(anna.client.home as? MemoryHome)
         let me = try await world.settle(mine, previous: [sealed], home: home)
         #expect(await failure { _ = try await me.files.open(file) } == .forked)

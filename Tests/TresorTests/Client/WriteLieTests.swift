@@ -3,6 +3,7 @@
 import Testing
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import Tresor
 @testable import TresorCore
@@ -26,6 +27,18 @@ import TresorStore
         try world.introduce(anna, house, third)
         tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         try await anna.share(tresor, with: [house])
+    }
+
+    /// The author knows the hash of the last entry: nothing is read before the entry is sent.
+    @Test func nothingIsReadBeforeAnAppend() async throws {
+        let store = FaultyStore()
+        let anna = try await World(store: store).quick("anna")
+        let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
+        let state = try await anna.client.logs.state(of: tresor)
+        let before = store.calls.count
+        let draft = EntryDraft(body: .additive(AdditiveBody(type: 200, [1])))
+        #expect(try await LogWriter(session: anna).append(draft, Effect(), to: state) != nil)
+        #expect(store.calls[before].name == "append")
     }
 
     private func act(_ deed: Deed) throws -> Act {
@@ -85,7 +98,7 @@ import TresorStore
         evil.behave()
         try await anna.audit.restoreWraps(of: tresor)
         let put = try await evil.truth.wraps(of: users, in: tresor, epoch: 1)
-        #expect(zip(put, good).allSatisfy { $0 != [1] && $0?.count == $1?.count })
+        #expect(zip(put, good).allSatisfy { $0 != [[1]] && $0.first?.count == $1.first?.count })
     }
 
     /// A store that fails before or behind a call, at each call of each act in turn: the act is done or not, and can be

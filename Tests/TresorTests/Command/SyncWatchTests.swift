@@ -226,7 +226,7 @@ extension CommandSuite {
 }
 
 /// A store that has the news that a test tells, and counts the readings of each log.
-private final class NewsStore: FrontStore, DistantStore {
+private final class NewsStore: FrontStore, RemoteStore, ServiceCaller {
     private struct State {
         var news: [[TresorID]] = []
         var questionCount = 0
@@ -234,6 +234,8 @@ private final class NewsStore: FrontStore, DistantStore {
     }
 
     let truth: any Store
+    var serviceCaller: any ServiceCaller { self }
+    let audience = Audience(isSecure: true, host: "tresor.example", port: 443)
     private let state = Mutex(State())
 
     init(truth: any Store) { self.truth = truth }
@@ -246,24 +248,26 @@ private final class NewsStore: FrontStore, DistantStore {
     /// Answers the next question.
     func tell(_ tresors: [TresorID]) { state.withLock { $0.news.append(tresors) } }
 
-    func news(since cursor: [UInt8], seconds: UInt16) async throws(TresorError) -> StoreNews {
-        guard !cursor.isEmpty else { return StoreNews(cursor: [1], tresors: [], more: false) }
+    func speaking(as caller: Caller) -> Self { self }
+    func server() async throws(TresorError) -> Server { throw .unsupported }
+
+    func call<Request: ServiceRequest>(_ request: Request) async throws(TresorError) -> Request.Answer {
+        guard let request = request as? NewsRequest, let answer = try await answer(request) as? Request.Answer else {
+            throw .unsupported
+        }
+        return answer
+    }
+
+    private func answer(_ request: NewsRequest) async throws(TresorError) -> NewsAnswer {
+        guard !request.cursor.isEmpty else { return NewsAnswer(tresors: [], cursor: [1], more: false) }
         state.withLock { $0.questionCount += 1 }
         while !Task.isCancelled {
             let told = state.withLock { $0.news.popLast() }
-            if let told { return StoreNews(cursor: cursor, tresors: told, more: false) }
+            if let told { return NewsAnswer(tresors: told, cursor: request.cursor, more: false) }
             await Task.yield()
         }
         throw .cancelled
     }
-
-    func allWraps(of users: [UserID], in tresor: TresorID) async throws(TresorError) -> [[[UInt8]]] {
-        var all: [[[UInt8]]] = []
-        for user in users { all.append(try await truth.wraps(of: user, in: tresor, epoch: nil)) }
-        return all
-    }
-
-    func putOffer(_ offer: [UInt8], at locator: Hash256) async throws(TresorError) -> StoreOutcome? { nil }
 
     func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
         state.withLock { $0.readCounts[tresor, default: 0] += 1 }

@@ -68,9 +68,8 @@ import TresorStore
         let entry = try Entry(
             tresor: one.tresor, sequence: 1, previous: one.head.hash, author: anna.identity, time: 5,
             body: .rename(RenameBody(two.name.sealed)))
-        let previous = try await log(one.tresor, in: world.store).last
         _ = try await world.store.append(
-            LogChange(tresor: one.tresor, sequence: 1, previous: previous, entry: entry.bytes))
+            LogChange(tresor: one.tresor, sequence: 1, previous: entry.previous, entry: entry.bytes))
         let state = try await anna.client.logs.state(of: one.tresor)
         #expect(await failure { _ = try await anna.tresors.name(in: state) } == .altered)
     }

@@ -103,15 +103,13 @@ import TresorStore
         let anna = try await world.quick("anna", seeing: view)
         let tresor = try await anna.tresors.create(Name(typed: "plans")).tresor
         var state = try await anna.client.logs.state(of: tresor)
-        var previous = try await log(tresor, in: store)[0]
         for _ in 1..<count {
             let entry = try Entry(
                 tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: anna.identity,
                 time: 1_777_730_400, body: .rename(RenameBody(try Chronicle.anyName())))
             let change = LogChange(
-                tresor: tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes)
+                tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes)
             #expect(try await store.append(change) == .done)
-            previous = entry.bytes
             var fold = Fold(state: state)
             try fold.apply(entry.bytes)
             state = try #require(fold.state)

@@ -68,9 +68,8 @@ extension HostileHistory {
             generation: generation, time: world.clock.now, body: body)
         var fold = Fold(state: truth)
         guard (try? fold.apply(entry.bytes)) != nil else { return false }
-        let previous = try await log(tresor, in: store).last
         let change = LogChange(
-            tresor: tresor, sequence: entry.sequence, previous: previous, entry: entry.bytes, putting: wraps,
+            tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes, putting: wraps,
             removingWrapsOf: users)
         #expect(try await store.append(change) == .done)
         try await catchUp()
@@ -239,7 +238,7 @@ extension HostileHistory {
                 author: isFirst ? thief.identity : accomplice.identity, time: world.clock.now,
                 body: .renew(RenewBody(card)))
             let change = LogChange(
-                tresor: trap, sequence: entry.sequence, previous: entries.last, entry: entry.bytes)
+                tresor: trap, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes)
             #expect(try await store.append(change) == .done)
             entries.append(entry.bytes)
         }

@@ -3,6 +3,7 @@
 import Testing
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 @testable import Tresor
 @testable import TresorCore
@@ -57,7 +58,7 @@ import TresorStore
             }
             for (index, entry) in entries.enumerated() {
                 let previous = index == 0 ? nil : entries[index - 1]
-                let change = LogChange(tresor: tresor, sequence: UInt64(index), previous: previous, entry: entry)
+                let change = try LogChange(tresor: tresor, sequence: UInt64(index), after: previous, entry: entry)
                 #expect(try await store.append(change) == .done)
             }
             try await store.putWraps(wraps, in: tresor)

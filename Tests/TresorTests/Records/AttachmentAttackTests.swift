@@ -140,8 +140,7 @@ import TresorTesting
                 author: scene.anna.identity, time: scene.world.clock.now,
                 body: .commit(CommitBody(epoch: now.epoch, blobs: [try Blob(of: pack), blob])))
             let change = LogChange(
-                tresor: scene.tresor, sequence: entry.sequence,
-                previous: try await log(scene.tresor, in: scene.store).last, entry: entry.bytes,
+                tresor: scene.tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes,
                 blobs: [
                     StoredBlob(hash: try Blob(of: pack).hash, size: UInt64(pack.count), bytes: pack),
                     StoredBlob(hash: blob.hash, size: blob.size, bytes: lie),

@@ -148,8 +148,7 @@ import TresorTesting
         // As it was frozen, and made anew by the old seed.
         let place = frozen.entry.sequence
         let late = LogChange(
-            tresor: scene.tresor, sequence: place,
-            previous: try await log(scene.tresor, in: scene.store)[Int(place) - 1], entry: frozen.entry.bytes,
+            tresor: scene.tresor, sequence: place, previous: frozen.entry.previous, entry: frozen.entry.bytes,
             blobs: [StoredBlob(hash: lost.blob.hash, size: lost.blob.size, bytes: nil)])
         #expect(try await scene.store.append(late) == .conflict)
         let thief = scene.device(stolen, of: old)

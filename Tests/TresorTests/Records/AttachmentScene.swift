@@ -89,8 +89,8 @@ struct AttachmentScene {
             tresor: tresor, sequence: now.head.sequence + 1, previous: now.head.hash, author: author.identity,
             time: time, body: body)
         let change = LogChange(
-            tresor: tresor, sequence: entry.sequence, previous: try await log(tresor, in: store).last,
-            entry: entry.bytes, blobs: [StoredBlob(hash: pack.hash, size: pack.size, bytes: bytes)])
+            tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes,
+            blobs: [StoredBlob(hash: pack.hash, size: pack.size, bytes: bytes)])
         let outcome = try await store.append(change)
         #expect(outcome == .done)
     }

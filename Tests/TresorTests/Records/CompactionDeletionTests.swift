@@ -35,9 +35,8 @@ import TresorTesting
         let entry = try Entry(
             tresor: scene.tresor, sequence: state.head.sequence + 1, previous: state.head.hash,
             author: scene.anna.identity, time: time, body: .commit(body))
-        let previous = try await scene.store.entries(of: scene.tresor, from: state.head.sequence, limit: 1)
         let change = LogChange(
-            tresor: scene.tresor, sequence: entry.sequence, previous: previous.first, entry: entry.bytes,
+            tresor: scene.tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes,
             blobs: blobs)
         #expect(try await scene.store.append(change) == .done)
         return blobs.map(\.hash)

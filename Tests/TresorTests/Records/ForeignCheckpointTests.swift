@@ -29,9 +29,8 @@ import TresorTesting
         let entry = try Entry(
             tresor: scene.tresor, sequence: state.head.sequence + 1, previous: state.head.hash,
             author: author.identity, time: scene.world.clock.now, body: body(blob))
-        let previous = try await scene.store.entries(of: scene.tresor, from: state.head.sequence, limit: 1)
         let change = LogChange(
-            tresor: scene.tresor, sequence: entry.sequence, previous: previous.first, entry: entry.bytes,
+            tresor: scene.tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes,
             blobs: [StoredBlob(hash: blob.hash, size: blob.size, bytes: bytes)])
         #expect(try await scene.store.append(change) == .done)
         return entry.sequence

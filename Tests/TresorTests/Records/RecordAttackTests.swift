@@ -109,8 +109,7 @@ import TresorCrypto
                 body: .commit(CommitBody(epoch: 1, blobs: [Blob(hash: .zero, size: size)])))
         }
         let first = LogChange(
-            tresor: tresor, sequence: 1, previous: try await log(tresor, in: evil.truth).last,
-            entry: try commit(674).bytes)
+            tresor: tresor, sequence: 1, previous: before.head.hash, entry: try commit(674).bytes)
         #expect(try await evil.append(first) == .done)
         _ = try await owner.client.logs.state(of: tresor)
         evil.fork(1, [try commit(700).bytes])

@@ -108,30 +108,30 @@ private final class LateStore: FrontStore, UnnamedBlobStore {
             return true
         }
         guard !isFirst else { throw .store(.full) }
-        return await memory.append(change)
+        return try await memory.append(change)
     }
 
-    private func appendLate() async {
+    private func appendLate() async throws(TresorError) {
         let change = held.withLock { held in
             defer { held.change = nil }
             return held.change
         }
-        if let change { _ = await memory.append(change) }
+        if let change { _ = try await memory.append(change) }
     }
 
     func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID) async throws(TresorError) {
-        await appendLate()
+        try await appendLate()
         await memory.deleteBlobs(hashes, in: tresor)
     }
 
-    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) async throws(TresorError) {
-        await appendLate()
-        try await memory.deleteBlobs(hashes, in: tresor, while: last)
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while head: Hash256) async throws(TresorError) {
+        try await appendLate()
+        try await memory.deleteBlobs(hashes, in: tresor, while: head)
     }
 
     func deleteBlobs(
-        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
-    ) async throws(TresorError) { try await memory.deleteBlobs(besides: named, in: tresor, while: last) }
+        besides named: Set<Hash256>, in tresor: TresorID, while head: Hash256
+    ) async throws(TresorError) { try await memory.deleteBlobs(besides: named, in: tresor, while: head) }
 }
 
 /// A store that fails to delete what no entry names.
@@ -139,10 +139,10 @@ private struct KeepingStore: FrontStore, UnnamedBlobStore {
     let truth: any Store
 
     func deleteBlobs(
-        besides named: Set<Hash256>, in tresor: TresorID, while last: [UInt8]
+        besides named: Set<Hash256>, in tresor: TresorID, while head: Hash256
     ) async throws(TresorError) { throw .store(.full) }
 
-    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while last: [UInt8]) async throws(TresorError) {
+    func deleteBlobs(_ hashes: [Hash256], in tresor: TresorID, while head: Hash256) async throws(TresorError) {
         throw .store(.full)
     }
 }

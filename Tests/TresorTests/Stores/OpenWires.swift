@@ -43,7 +43,7 @@ enum OpenWires {
 }
 
 /// A store behind a service that judges nothing.
-final class OpenWire: RoutedStore {
+final class OpenWire: TestStore {
     private struct Service: Sendable {
         let store: HTTPStore
         /// The needs of the connections.
@@ -75,7 +75,7 @@ final class OpenWire: RoutedStore {
 
     func pass<Answer>(
         _ call: (any Store) async throws(TresorError) -> Answer
-    ) async throws(TresorError) -> Answer { try await call(open()) }
+    ) async throws(TresorError) -> Answer { try await TaskCaller.pass(to: open(), call) }
 }
 
 extension StageStores {

@@ -68,7 +68,7 @@
 
         func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
             let end = try await end(of: change.tresor)
-            guard end.count == change.sequence, end.last == change.previous else { return .conflict }
+            guard end.count == change.sequence, try change.follows(end.last) else { return .conflict }
             let hash = try BLAKE2b.hash(.entryHash, change.entry)
             let judgment = try await judgment(of: change)
             var statements: [SQL] = []

@@ -7,7 +7,7 @@ import TresorCore
 import TresorCrypto
 
 /// An embedded store whose file goes with it.
-final class SQLiteFile: RoutedStore {
+final class SQLiteFile: TestStore {
     private let store: SQLiteStore
     private let directory: URL
 

@@ -7,11 +7,12 @@
     import TresorCrypto
     import TresorPostgres
     import TresorRemote
+    import TresorStore
 
     @testable import TresorService
 
     /// A store that is a service. Clients come over its wire; the hand of a test reaches into its database.
-    final class ServiceStore: RoutedStore {
+    final class ServiceStore: TestStore {
         private let house: Lazily<ServiceHouse>
 
         init(_ open: @escaping @Sendable () async throws -> ServiceHouse) { house = Lazily(open) }
@@ -67,7 +68,7 @@
     }
 
     /// The entrance of a service: somebody without an account registers before their first call.
-    final class Entrance: RoutedStore {
+    final class Entrance: TestStore {
         private let service: Service
         private let remote: any Store
         private let known = Mutex<Set<UserID>>([])
@@ -78,7 +79,7 @@
             _ call: (any Store) async throws(TresorError) -> Answer
         ) async throws(TresorError) -> Answer {
             try await settle()
-            return try await call(remote)
+            return try await TaskCaller.pass(to: remote, call)
         }
 
         /// Somebody with the handle of another person does not come in: their card is not stored.
@@ -89,11 +90,14 @@
                 guard error == .unverified else { throw error }
                 return .conflict
             }
-            return try await remote.putCard(chain, user: user, handle: handle, replacing: replacing)
+            return try await TaskCaller.pass(to: remote) { (remote) async throws(TresorError) in
+                try await remote.putCard(chain, user: user, handle: handle, replacing: replacing)
+            }
         }
 
         private func settle() async throws(TresorError) {
-            guard case .person(let identity, _) = Speaker.current, !known.withLock({ $0.contains(identity.user) })
+            guard case .person(let identity, _) = TaskCaller.current?.key,
+                !known.withLock({ $0.contains(identity.user) })
             else { return }
             let now = UInt64(Date.now.timeIntervalSince1970)
             let key = try SessionKey(of: identity, device: nil, server: service.id, since: now, duration: 3_600)

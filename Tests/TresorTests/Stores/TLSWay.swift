@@ -7,11 +7,12 @@
     import TresorCore
     import TresorCrypto
     import TresorRemote
+    import TresorStore
 
     @testable import TresorServer
 
     /// A way to a handler over the real wire: TLS on loopback, the strict channel, and the client's own sockets.
-    final class TLSWay: RoutedStore {
+    final class TLSWay: TestStore {
         private let place: TLSPlace
         let remote: HTTPStore
 
@@ -32,7 +33,7 @@
 
         func pass<Answer>(
             _ call: (any Store) async throws(TresorError) -> Answer
-        ) async throws(TresorError) -> Answer { try await call(remote) }
+        ) async throws(TresorError) -> Answer { try await TaskCaller.pass(to: remote, call) }
     }
 
     /// A port of loopback with a server that serves one handler at a time, until the process ends.

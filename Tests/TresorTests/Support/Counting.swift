@@ -4,6 +4,7 @@ import Synchronization
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// How often each kind of thing was asked for.
 final class CallCounts: Sendable {
@@ -67,79 +68,17 @@ struct CountingHome: Home {
     }
 }
 
-/// A store whose calls are counted, by operation.
+/// A store whose readings are counted, by function.
 struct CountingStore: FrontStore {
     let store: any Store
     var truth: any Store { store }
     let tally = CallCounts()
 
-    func putCard(
-        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
-    ) async throws(TresorError) -> StoreOutcome {
-        try await store.putCard(chain, user: user, handle: handle, replacing: replacing)
+    func pass<Answer>(
+        _ function: StoreFunction, confirming done: Answer?,
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
+        if !function.isWrite { tally.count(function.rawValue) }
+        return try await call(store)
     }
-
-    func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
-        tally.count("card")
-        return try await store.card(of: user)
-    }
-
-    func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
-        tally.count("cards")
-        return try await store.cards(handle: handle)
-    }
-
-    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        tally.count("users")
-        return try await store.users(prefix: prefix, limit: limit)
-    }
-
-    func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
-        tally.count("entries")
-        return try await store.entries(of: tresor, from: first, limit: limit)
-    }
-
-    func restore(
-        _ entry: [UInt8], at sequence: UInt64, of tresor: TresorID
-    ) async throws(TresorError) -> StoreOutcome {
-        try await store.restore(entry, at: sequence, of: tresor)
-    }
-
-    func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome { try await store.append(change) }
-
-    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
-        tally.count("wraps")
-        return try await store.wraps(of: user, in: tresor, epoch: epoch)
-    }
-
-    func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
-        try await store.putWraps(wraps, in: tresor)
-    }
-
-    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
-        tally.count("tresors")
-        return try await store.tresors(of: user)
-    }
-
-    func putServerShare(_ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID) async throws(TresorError)
-    {
-        try await store.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
-    }
-
-    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        tally.count("serverShare")
-        return try await store.serverShare(user: user, device: device)
-    }
-
-    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        try await store.deleteServerShares(user: user, devices: devices)
-    }
-
-    func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
-        try await store.putKitCopy(copy, locator: locator)
-    }
-
-    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? { try await store.kitCopy(locator: locator) }
-
-    func deleteKitCopy(locator: Hash256) async throws(TresorError) { try await store.deleteKitCopy(locator: locator) }
 }

@@ -5,6 +5,7 @@ import Tresor
 import TresorCore
 import TresorCrypto
 import TresorStore
+import TresorTesting
 
 /// A store that stands before an honest one and misbehaves by script. It never forgets. Several of them before one
 /// honest store show each person something else.
@@ -274,8 +275,8 @@ extension EvilStore {
             return .conflict
         case .storesTwice:
             let outcome = try await honest.append(change)
-            let again = LogChange(
-                tresor: change.tresor, sequence: change.sequence + 1, previous: change.entry, entry: change.entry)
+            let again = try LogChange(
+                tresor: change.tresor, sequence: change.sequence + 1, after: change.entry, entry: change.entry)
             _ = try await StageStores.byHand { () async throws(TresorError) in try await honest.append(again) }
             return outcome
         case .storesEntryAlone, nil:

@@ -2,6 +2,7 @@
 
 import Synchronization
 import TresorCrypto
+import TresorStore
 
 @testable import TresorCore
 
@@ -35,14 +36,7 @@ final class InterjectingStore: FrontStore {
     /// The places since the last plan.
     var placeCount: Int { plan.withLock { $0.passed } }
 
-    private func around<Value>(_ call: () async throws(TresorError) -> Value) async throws(TresorError) -> Value {
-        await pass()
-        let value = try await call()
-        await pass()
-        return value
-    }
-
-    private func pass() async {
+    private func turn() async {
         let act = plan.withLock { plan in
             defer { plan.passed += 1 }
             return plan.acts[plan.passed]
@@ -50,47 +44,33 @@ final class InterjectingStore: FrontStore {
         await act?()
     }
 
-    func putCard(
-        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
-    ) async throws(TresorError) -> StoreOutcome {
-        try await around { () async throws(TresorError) in
-            try await truth.putCard(chain, user: user, handle: handle, replacing: replacing)
+    func pass<Answer>(
+        _ function: StoreFunction, confirming done: Answer?,
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
+        switch function {
+        case .putCard, .card, .putServerShare, .serverShare, .deleteServerShares, .putKitCopy, .kitCopy, .deleteKitCopy:
+            await turn()
+            let answer = try await call(truth)
+            await turn()
+            return answer
+        default: return try await call(truth)
         }
-    }
-
-    func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
-        try await around { () async throws(TresorError) in try await truth.card(of: user) }
     }
 
     func putServerShare(
         _ share: [UInt8], deviceKey: Hash256, user: UserID, device: DeviceID
     ) async throws(TresorError) {
         record.note(device)
-        try await around { () async throws(TresorError) in
-            try await truth.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
-        }
-    }
-
-    func serverShare(user: UserID, device: DeviceID) async throws(TresorError) -> [UInt8]? {
-        try await around { () async throws(TresorError) in try await truth.serverShare(user: user, device: device) }
-    }
-
-    func deleteServerShares(user: UserID, devices: [DeviceID]?) async throws(TresorError) {
-        try await around { () async throws(TresorError) in
-            try await truth.deleteServerShares(user: user, devices: devices)
+        try await pass(.putServerShare, confirming: ()) { (store) async throws(TresorError) in
+            try await store.putServerShare(share, deviceKey: deviceKey, user: user, device: device)
         }
     }
 
     func putKitCopy(_ copy: [UInt8], locator: Hash256) async throws(TresorError) {
         record.note(locator)
-        try await around { () async throws(TresorError) in try await truth.putKitCopy(copy, locator: locator) }
-    }
-
-    func kitCopy(locator: Hash256) async throws(TresorError) -> [UInt8]? {
-        try await around { () async throws(TresorError) in try await truth.kitCopy(locator: locator) }
-    }
-
-    func deleteKitCopy(locator: Hash256) async throws(TresorError) {
-        try await around { () async throws(TresorError) in try await truth.deleteKitCopy(locator: locator) }
+        try await pass(.putKitCopy, confirming: ()) { (store) async throws(TresorError) in
+            try await store.putKitCopy(copy, locator: locator)
+        }
     }
 }

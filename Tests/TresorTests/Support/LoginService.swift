@@ -81,6 +81,8 @@ final class LoginService: ServiceCaller {
         state.withLock { $0.shows = change }
     }
 
+    func speaking(as caller: Caller) -> Self { self }
+
     func server() async throws(TresorError) -> Server {
         state.withLock { $0.seen.append(.server) }
         return shown

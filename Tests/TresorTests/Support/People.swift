@@ -72,7 +72,7 @@ extension World {
             tresor: tresor, sequence: state.head.sequence + 1, previous: state.head.hash, author: author,
             generation: generation, time: clock.now, body: body)
         let change = LogChange(
-            tresor: tresor, sequence: entry.sequence, previous: entries.last, entry: entry.bytes, putting: wraps)
+            tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes, putting: wraps)
         let outcome = try await StageStores.byHand { () async throws(TresorError) in try await store.append(change) }
         #expect(outcome == .done)
         return try Fold.state(of: entries + [entry.bytes], tresor: tresor)

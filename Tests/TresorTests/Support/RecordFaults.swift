@@ -66,8 +66,8 @@ final class FickleStore: FrontStore {
     }
 
     /// Delivers every append that is still under way.
-    func deliverAll() async {
-        for change in state.withLock({ $0.late }) { _ = await honest.append(change) }
+    func deliverAll() async throws {
+        for change in state.withLock({ $0.late }) { _ = try await honest.append(change) }
         state.withLock { $0.late = [] }
     }
 
@@ -79,13 +79,13 @@ final class FickleStore: FrontStore {
         let late = state.withLock { state -> LogChange? in
             state.late.isEmpty || Bool.random(using: &state.dice) ? nil : state.late.removeFirst()
         }
-        if let late { _ = await honest.append(late) }
+        if let late { _ = try await honest.append(late) }
         if happens(25, \.lateCount) {
             state.withLock { $0.late.append(change) }
             throw .store(.unreachable)
         }
         if happens(10, \.lostCount) { throw .store(.unreachable) }
-        let outcome = await honest.append(change)
+        let outcome = try await honest.append(change)
         if happens(15, \.lateCount) { state.withLock { $0.late.append(change) } }
         if happens(25, \.lostCount) { throw .store(.unreachable) }
         return outcome

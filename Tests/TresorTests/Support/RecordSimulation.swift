@@ -98,7 +98,7 @@ final class RecordSimulation {
             if chance(5) { await compact() }
             world.clock.now = start + 86_400
         }
-        await store.deliverAll()
+        try await store.deliverAll()
         for _ in 0..<3 { for index in devices.indices { try await sync(index, mood: .short, stopping: false) } }
         try await judge()
         return findings

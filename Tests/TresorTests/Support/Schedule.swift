@@ -4,6 +4,7 @@ import Synchronization
 import Tresor
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// Numbers that a seed determines (SplitMix64).
 struct Dice: RandomNumberGenerator {
@@ -106,40 +107,11 @@ extension ScheduledStore {
         return outcome
     }
 
-    func wraps(of user: UserID, in tresor: TresorID, epoch: UInt64?) async throws(TresorError) -> [[UInt8]] {
+    func pass<Answer>(
+        _ function: StoreFunction, confirming done: Answer?,
+        _ call: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer {
         await schedule.turn(of: person)
-        return try await honest.wraps(of: user, in: tresor, epoch: epoch)
-    }
-
-    func putWraps(_ wraps: [StoredWrap], in tresor: TresorID) async throws(TresorError) {
-        await schedule.turn(of: person)
-        try await honest.putWraps(wraps, in: tresor)
-    }
-
-    func tresors(of user: UserID) async throws(TresorError) -> [TresorID] {
-        await schedule.turn(of: person)
-        return try await honest.tresors(of: user)
-    }
-
-    func putCard(
-        _ chain: [UInt8], user: UserID, handle: [UInt8], replacing: [UInt8]?
-    ) async throws(TresorError) -> StoreOutcome {
-        await schedule.turn(of: person)
-        return try await honest.putCard(chain, user: user, handle: handle, replacing: replacing)
-    }
-
-    func card(of user: UserID) async throws(TresorError) -> [UInt8]? {
-        await schedule.turn(of: person)
-        return try await honest.card(of: user)
-    }
-
-    func cards(handle: [UInt8]) async throws(TresorError) -> [[UInt8]] {
-        await schedule.turn(of: person)
-        return try await honest.cards(handle: handle)
-    }
-
-    func users(prefix: [UInt8], limit: Int) async throws(TresorError) -> [UserID] {
-        await schedule.turn(of: person)
-        return try await honest.users(prefix: prefix, limit: limit)
+        return try await call(honest)
     }
 }

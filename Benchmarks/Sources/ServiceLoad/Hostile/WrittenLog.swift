@@ -12,7 +12,6 @@ final class WrittenLog: @unchecked Sendable {
     private let founder: Identity
     private let keys: EpochKeys
     private var head: Head
-    private var last: [UInt8]
 
     /// Founds a tresor in a store.
     init(by founder: Identity, in store: any Store) async throws {
@@ -30,9 +29,8 @@ final class WrittenLog: @unchecked Sendable {
         self.founder = founder
         self.keys = keys
         head = Head(sequence: 0, hash: try entry.hash())
-        last = entry.bytes
         let wrap = StoredWrap(user: founder.user, epoch: 1, bytes: try wrapOfFounder())
-        let change = LogChange(tresor: tresor, sequence: 0, previous: nil, entry: last, putting: [wrap])
+        let change = LogChange(tresor: tresor, sequence: 0, previous: .zero, entry: entry.bytes, putting: [wrap])
         guard try await store.append(change) == .done else { throw LoadFailure("the store refuses a tresor") }
     }
 
@@ -46,9 +44,8 @@ final class WrittenLog: @unchecked Sendable {
         let chains = people.sorted { $0.user < $1.user }
         for start in stride(from: 0, to: chains.count, by: 2) {
             let entry = try grant(Array(chains[start..<min(start + 2, chains.count)]), role, after: head)
-            let change = LogChange(tresor: tresor, sequence: entry.sequence, previous: last, entry: entry.bytes)
+            let change = LogChange(tresor: tresor, sequence: entry.sequence, previous: head.hash, entry: entry.bytes)
             guard try await store.append(change) == .done else { throw LoadFailure("the store refuses an entry") }
-            last = entry.bytes
             try advance(to: entry)
         }
     }

@@ -39,11 +39,12 @@ struct CommitWriter {
     /// Appends a commit of these records to a store.
     mutating func commit(_ items: [Item], to store: any Store) async throws {
         let time = CommandHome.clock()
+        let head = try state.head.hash
         let (entry, pack) = try Self.sealed(items, at: try state, with: keys, by: author, time: time)
         try fold.apply(entry)
         let blob = try Blob(of: pack)
         let change = LogChange(
-            tresor: tresor, sequence: UInt64(entries.count), previous: entries.last, entry: entry,
+            tresor: tresor, sequence: UInt64(entries.count), previous: head, entry: entry,
             blobs: [StoredBlob(hash: blob.hash, size: blob.size, bytes: pack)])
         guard try await store.append(change) == .done else { throw BaselineFailure() }
         packs[UInt64(entries.count)] = pack

@@ -114,7 +114,7 @@ struct PlanService {
             for (sequence, entry) in await memory.entries(of: tresor, from: 0, limit: 2).enumerated() {
                 guard sequence == 0, let wrap = wraps.first else { throw BaselineFailure() }
                 let change = LogChange(
-                    tresor: tresor, sequence: 0, previous: nil, entry: entry,
+                    tresor: tresor, sequence: 0, previous: .zero, entry: entry,
                     putting: [StoredWrap(user: session.user, epoch: 1, bytes: wrap)])
                 guard try await store.append(change) == .done else { throw BaselineFailure() }
             }

@@ -58,8 +58,8 @@ struct Scene {
     ) async throws {
         let entry = try entry(body, by: author, after: try await state)
         let change = LogChange(
-            tresor: tresor, sequence: entry.sequence, previous: try await log(tresor, in: store.truth).last,
-            entry: entry.bytes, putting: wraps, blobs: blobs)
+            tresor: tresor, sequence: entry.sequence, previous: entry.previous, entry: entry.bytes, putting: wraps,
+            blobs: blobs)
         #expect(try await store.append(change) == .done)
     }
 

@@ -1,26 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TresorCore
-package import TresorCrypto
+public import TresorCore
+public import TresorCrypto
 
-extension HTTPStore: LoginStore {
-    package var caller: any ServiceCaller { service }
+extension HTTPStore: RemoteStore {
+    package var serviceCaller: any ServiceCaller { service }
     package var audience: Audience { service.audience }
+
+    package func called<Answer>(
+        by caller: Caller, _ calls: (any Store) async throws(TresorError) -> Answer
+    ) async throws(TresorError) -> Answer { try await calls(HTTPStore(service.speaking(as: caller))) }
 }
 
-extension HTTPStore: DistantStore {
+/// The wraps of many members.
+extension HTTPStore {
     /// The users that one request for wraps names: they fit into 64 KiB.
-    static let usersOfRequest = 2000
+    private static let usersOfRequest = 2000
     /// The most wraps that a person is believed to have in one tresor: 2^20.
     private static let mostWraps = 1 << 20
 
-    package func allWraps(of users: [UserID], in tresor: TresorID) async throws(TresorError) -> [[[UInt8]]] {
+    /// Returns the wraps of many members of one tresor, in the order of `users`, in as few requests as they fit.
+    public func wraps(
+        of users: [UserID], in tresor: TresorID, epoch: UInt64?
+    ) async throws(TresorError) -> [[[UInt8]]] {
         var found: [[[UInt8]]] = []
         while found.count < users.count {
             let next = Array(users[found.count...].prefix(Self.usersOfRequest))
-            var answer = try await service.call(WrapsRequest(tresor: tresor, from: 0, users: next)).wraps
-            guard answer.count <= next.count else { throw .store(.foreign) }
-            if answer.count == 1 { answer[0] += try await wraps(of: next[0], in: tresor, after: answer[0]) }
+            var answer = try await service.call(WrapsRequest(tresor: tresor, epoch: epoch, users: next)).wraps
+            guard answer.count <= next.count,
+                epoch == nil || answer.allSatisfy({ $0.count <= Wrap.maximumCount })
+            else { throw .store(.foreign) }
+            if epoch == nil, answer.count == 1 {
+                answer[0] += try await wraps(of: next[0], in: tresor, after: answer[0])
+            }
             found += answer
         }
         return found
@@ -45,14 +57,5 @@ extension HTTPStore: DistantStore {
             wraps += page
         }
         return wraps
-    }
-
-    package func news(since cursor: [UInt8], seconds: UInt16) async throws(TresorError) -> StoreNews {
-        let answer = try await service.call(NewsRequest(cursor: cursor, seconds: seconds))
-        return StoreNews(cursor: answer.cursor, tresors: answer.tresors, more: answer.more)
-    }
-
-    package func putOffer(_ offer: [UInt8], at locator: Hash256) async throws(TresorError) -> StoreOutcome? {
-        try await service.call(PutOfferRequest(locator: locator, offer: offer)).outcome
     }
 }
