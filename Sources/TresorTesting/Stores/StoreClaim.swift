@@ -21,7 +21,7 @@ public struct StoreClaim: Hashable, Sendable, CustomStringConvertible {
     package init(_ promise: Promise) { self.promise = promise }
 
     /// The promise in words, for example "a new store is empty".
-    public var name: String { promise.rawValue }
+    package var name: String { promise.rawValue }
 
     /// The name.
     public var description: String { name }
