@@ -34,13 +34,16 @@ extension Client {
     /// - Parameters:
     ///   - handle: the name by which others find this person.
     ///   - password: the password, at least 8 code points.
-    ///   - cost: the work to open the identity with the password.
-    /// - Throws: ``TresorError/usage(_:)`` with `identityExists` when the home already has an identity, with `nameEmpty`,
-    ///   `nameCharacters` or `nameTooLong` for a handle that nobody can have, and with `passwordTooShort` for a password
-    ///   of fewer than 8 code points; ``TresorError/cancelled`` for a task that was cancelled before the home changed;
-    ///   the errors of ``Contacts/publishCard()``.
+    /// - Throws: ``TresorError/usage(_:)`` with `identityExists` when the home already has an identity, with
+    ///   `passwordTooShort` for a password of fewer than 8 code points, and for a handle that nobody can have;
+    ///   ``TresorError/cancelled`` for a task that was cancelled before the home changed; the errors of ``Contacts/publishCard()``.
     @concurrent public func makeIdentity(
-        _ handle: String, password: borrowing Password, cost: Argon2id.Cost = .standard
+        _ handle: String, password: borrowing Password
+    ) async throws(TresorError) -> Session { try await makeIdentity(handle, password: password, cost: .standard) }
+
+    /// Does what ``makeIdentity(_:password:)`` does, with another cost of one guess.
+    @concurrent package func makeIdentity(
+        _ handle: String, password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) -> Session {
         let session = try await makeIdentity(handle: Name(typed: handle), password: password, cost: cost)
         // The home has the identity now: a cancellation may not part it from its card.
@@ -49,15 +52,15 @@ extension Client {
     }
 
     /// Registers with the service that is this client's store, and leaves a log-in by password there (SPEC §18.6, §20.5):
-    /// from then on ``logIn(_:password:cost:)`` opens the identity on any machine. The service learns neither the password
+    /// from then on ``logIn(_:password:)`` opens the identity on any machine. The service learns neither the password
     /// nor the identity. Takes some seconds.
     ///
     /// A home without an identity gets a new one. Call it again where it failed, and where it was interrupted: the password
     /// then opens the identity that is there, and what is missing is done. A home whose handle somebody else has at the
     /// service keeps its identity: another handle needs another home.
     ///
-    /// Call it again too with the new password after ``SlotChanges/changePassword(to:cost:)`` and
-    /// ``recover(kit:newPassword:cost:)``, which change this home alone, and after
+    /// Call it again too with the new password after ``SlotChanges/changePassword(to:)`` and
+    /// ``recover(kit:newPassword:)``, which change this home alone, and after
     /// ``IdentityRenewal/finish(progress:)``, because new keys end the log-in. A log-in that this password opens stays as
     /// it is, and the service goes on counting the log-ins that failed. Any other one gets this password, also where another
     /// machine set it: the former password logs in no more, and the count begins anew.
@@ -66,7 +69,6 @@ extension Client {
     ///   - handle: the name of the person, 1 to 256 bytes, by which others find them.
     ///   - password: the password of home and log-in, at least 8 code points.
     ///   - invitation: the 26 characters of an invitation by the operator; `nil` for none.
-    ///   - cost: the work to open the identity with the password in this home. That of the log-in is the service's.
     /// - Returns: the session of the person, whose card is published.
     /// - Throws: ``TresorError/unsupported`` for a store that is no service, and for a service without such log-ins;
     ///   ``TresorError/waiting`` until the operator has admitted the person: call it again later;
@@ -74,11 +76,18 @@ extension Client {
     ///   ``TresorError/unverified`` when somebody else has the handle; ``TresorError/altered`` for what is no invitation,
     ///   and for another service than the one that this home knows; ``TresorError/forked`` when the service shows an older
     ///   log-in than this home knows; ``TresorError/wrongPassword`` when the password does not open the identity here;
-    ///   ``TresorError/usage(_:)`` with `identityExists` for a home of another handle, with `nameEmpty`,
-    ///   `nameCharacters` or `nameTooLong`, and with `passwordTooShort`; ``TresorError/busy``; ``TresorError/cancelled``;
+    ///   ``TresorError/usage(_:)`` with `identityExists` for a home of another handle, with `passwordTooShort`, and
+    ///   for a handle that nobody can have; ``TresorError/busy``; ``TresorError/cancelled``;
     ///   the errors of the store and of the home.
     @concurrent public func register(
-        _ handle: String, password: borrowing Password, invitation: String? = nil, cost: Argon2id.Cost = .standard
+        _ handle: String, password: borrowing Password, invitation: String? = nil
+    ) async throws(TresorError) -> Session {
+        try await register(handle, password: password, invitation: invitation, cost: .standard)
+    }
+
+    /// Does what ``register(_:password:invitation:)`` does, with another cost of one guess in this home.
+    @concurrent package func register(
+        _ handle: String, password: borrowing Password, invitation: String? = nil, cost: Argon2id.Cost
     ) async throws(TresorError) -> Session {
         let handle = try Name(typed: handle)
         var code: [UInt8] = []
@@ -117,7 +126,6 @@ extension Client {
     /// - Parameters:
     ///   - handle: the name under which the person registered, 1 to 256 bytes.
     ///   - password: the password.
-    ///   - cost: the work to open the identity with the password in this home.
     /// - Returns: the session of the person.
     /// - Throws: ``TresorError/wrongPassword`` for a wrong password, and for a name without a log-in, which nobody can tell
     ///   apart; ``TresorError/busy`` when the service or this home takes no more tries now, and when another process
@@ -125,10 +133,15 @@ extension Client {
     ///   ``TresorError/altered`` for a service that is not the one that this home knows, that asks for a cost out of
     ///   bounds, or that shows something else than the person left; ``TresorError/forked`` when it shows an older log-in or
     ///   older keys than this home knows; ``TresorError/usage(_:)`` with `identityExists` for a home of somebody else, with
-    ///   `nameEmpty`, `nameCharacters` or `nameTooLong`, and with `passwordTooShort`; ``TresorError/unsupported`` for a
+    ///   `passwordTooShort`, and for a handle that nobody can have; ``TresorError/unsupported`` for a
     ///   store without log-ins; ``TresorError/cancelled``; the errors of the store and of the home.
-    @concurrent public func logIn(
-        _ handle: String, password: borrowing Password, cost: Argon2id.Cost = .standard
+    @concurrent public func logIn(_ handle: String, password: borrowing Password) async throws(TresorError) -> Session {
+        try await logIn(handle, password: password, cost: .standard)
+    }
+
+    /// Does what ``logIn(_:password:)`` does, with another cost of one guess in this home.
+    @concurrent package func logIn(
+        _ handle: String, password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) -> Session {
         let login = try login
         let opened = try await login.open(try Name(typed: handle), password: password)
@@ -164,14 +177,19 @@ extension Client {
     ///
     /// The identity comes from this home or, if the home is empty, from the copy in the store. Recovery into an empty
     /// home deletes all server shares of this person from the store. A log-in at a service keeps the former password
-    /// (SPEC §20.5): call ``register(_:password:invitation:cost:)`` with the new one afterwards.
+    /// (SPEC §20.5): call ``register(_:password:invitation:)`` with the new one afterwards.
     ///
     /// - Returns: the session. A home that was empty has no pins and no pinned heads: compare safety numbers again.
     /// - Throws: ``TresorError/wrongPassword`` when the words open nothing; ``TresorError/altered``;
     ///   ``TresorError/usage(_:)`` with `passwordTooShort` for a password of fewer than 8 code points;
     ///   ``TresorError/cancelled`` for a task that was cancelled before anything was changed.
     @concurrent public func recover(
-        kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost = .standard
+        kit: borrowing RecoveryKit, newPassword: borrowing Password
+    ) async throws(TresorError) -> Session { try await recover(kit: kit, newPassword: newPassword, cost: .standard) }
+
+    /// Does what ``recover(kit:newPassword:)`` does, with another cost of one guess.
+    @concurrent package func recover(
+        kit: borrowing RecoveryKit, newPassword: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) -> Session {
         try await recovery.recover(kit: kit, newPassword: newPassword, cost: cost).session
     }
@@ -192,12 +210,6 @@ extension Client {
     ) -> some AsyncSequence<Change, Never> & Sendable {
         Changes(client: self, user: user, interval: interval)
     }
-
-    /// Reads the card chain of this home's identity; `nil` for a home without one.
-    ///
-    /// - Throws: the errors of reading the home; ``TresorError/altered`` or ``TresorError/unsupported`` for an identity
-    ///   file that does not decode.
-    @concurrent public func chain() async throws(TresorError) -> CardChain? { try people.ownChain() }
 
     /// Finishes a change of the password, the kit or the devices that was interrupted (SPEC §8.4). Needs no secret and
     /// may be repeated; it does nothing where nothing was interrupted.

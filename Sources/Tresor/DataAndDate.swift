@@ -22,13 +22,6 @@ extension FileAuthor {
     public var date: Date { Date(wholeSeconds: time) }
 }
 
-extension Member {
-    /// The planned end of access; `nil` for none.
-    public var end: Date? { notAfter.map { Date(wholeSeconds: $0) } }
-    /// The time of the grant by its author's account.
-    public var sinceDate: Date { Date(wholeSeconds: sinceTime) }
-}
-
 extension LogRecord {
     /// The time of writing by the author's account.
     public var date: Date { Date(wholeSeconds: time) }
@@ -56,7 +49,7 @@ extension NamedContent {
     ///   - content: the bytes to seal, unchanged: an array, `Data`, or a string's `utf8`.
     ///   - record: the record name; may be empty.
     ///   - type: the content type, such as `application/json`; may be empty.
-    /// - Throws: ``TresorError/usage(_:)`` with `nameCharacters` or `nameTooLong`.
+    /// - Throws: ``TresorError/usage(_:)`` for names that nobody can have.
     public init(_ content: some Collection<UInt8>, record: String, type: String = "") throws(TresorError) {
         self.init(Array(content), record: try Name(text: record), type: try Name(text: type))
     }
@@ -69,8 +62,8 @@ extension SlotChanges {
     /// - Parameters:
     ///   - name: the name in lists; may be empty.
     ///   - end: the last second in which it opens the identity.
-    /// - Throws: ``TresorError/usage(_:)`` with `time` for a date before 1970 or after the year 9999, and with
-    ///   `tooManySlots` when no more devices fit; ``TresorError/store(_:)`` when the store does not keep the share.
+    /// - Throws: ``TresorError/usage(_:)`` for a date before 1970 or after the year 9999, and when no more devices fit;
+    ///   ``TresorError/store(_:)`` when the store does not keep the share.
     @concurrent @discardableResult public func rememberDevice(
         name: String, until end: Date
     ) async throws(TresorError) -> TrustedDevice {

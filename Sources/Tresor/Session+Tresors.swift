@@ -25,8 +25,8 @@ extension Session {
     /// - Parameters:
     ///   - name: the name, which members can read and the store cannot.
     ///   - kind: the kind, as a program uses it; empty for none.
-    /// - Throws: ``TresorError/usage(_:)`` with `tresorExists` when this person has a tresor of that name, and with
-    ///   `nameEmpty`, `nameCharacters` or `nameTooLong`; ``TresorError/store(_:)`` when the store did not keep the log;
+    /// - Throws: ``TresorError/usage(_:)`` with `tresorExists` when this person has a tresor of that name, and for
+    ///   a name that nobody can give; ``TresorError/store(_:)`` when the store did not keep the log;
     ///   ``TresorError/cancelled`` for a task that was cancelled before anything was sent.
     @concurrent public func create(_ name: String, kind: String = "") async throws(TresorError) -> TresorHandle {
         tresor(try await tresors.create(Name(typed: name), kind: Name(text: kind)).tresor)

@@ -30,7 +30,7 @@ public struct Session: Sendable {
     public var user: UserID { identity.user }
 
     /// The handle of this person.
-    public var handle: Name { identity.handle }
+    package var handle: Name { identity.handle }
 
     /// The card chain of this person, which others verify.
     public var chain: CardChain { identity.chain }

@@ -33,7 +33,8 @@ extension TresorHandle {
     ///   - record: the record name, under which a program finds the file; may be empty.
     ///   - type: the content type, such as `application/json`; may be empty.
     /// - Throws: ``TresorError/noAccess`` unless this person is an owner or a writer; ``TresorError/unverified`` when
-    ///   the founder of the tresor is not verified; ``TresorError/usage(_:)`` with `nameCharacters` or `nameTooLong`.
+    ///   the founder of the tresor is not verified; ``TresorError/usage(_:)`` for names that
+    ///   nobody can have.
     @concurrent public func seal(
         _ content: some Collection<UInt8> & Sendable, record: String = "", type: String = ""
     ) async throws(TresorError) -> SealedFile {
@@ -142,8 +143,8 @@ extension TresorHandle {
     ///   - record: the record name; may be empty.
     ///   - type: the content type; may be empty.
     ///   - progress: takes the number of bytes that were read.
-    /// - Throws: the errors of ``seal(_:record:type:)``, of the source and of the sink; ``TresorError/usage(_:)`` with
-    ///   `contentTooLong` when the file would be larger than 2^40 bytes.
+    /// - Throws: the errors of ``seal(_:record:type:)``, of the source and of the sink; ``TresorError/usage(_:)`` when
+    ///   the file would be larger than 2^40 bytes.
     @concurrent public func seal(
         _ content: inout some ContentSource, to sink: inout some ByteSink, record: String = "", type: String = "",
         progress: (@Sendable (WorkDone) -> Void)? = nil
@@ -299,7 +300,7 @@ extension TresorHandle {
     /// A home that was recovered does not know which of the tresors that name this person are theirs: the thief of an
     /// old key could have made one. Until this person confirms a tresor, its calls throw ``TresorError/unverified``.
     ///
-    /// - Throws: ``TresorError/usage(_:)`` with `notFounder` for a tresor of another person; ``TresorError/forked`` for
+    /// - Throws: ``TresorError/usage(_:)`` for a tresor of another person; ``TresorError/forked`` for
     ///   one that has newer or other keys of this person; the errors of ``log()``.
     @concurrent public func confirmMine() async throws(TresorError) {
         try await session.tresors.confirmMine(state())
@@ -325,8 +326,17 @@ public struct Participant: Hashable, Identifiable, Sendable {
     /// The person, by the chain in the log, with this home's trust in them.
     public let person: Person
     /// The rights, by the log.
-    public let member: Member
+    package let member: Member
 
     /// The user id.
     public var id: UserID { person.user }
+
+    /// The role.
+    public var role: Role { member.role }
+
+    /// The files that they can read.
+    public var history: SharedHistory { member.history == .all ? .all : .fromNow }
+
+    /// The planned end of access; `nil` for none.
+    public var end: Date? { member.notAfter.map { Date(wholeSeconds: $0) } }
 }

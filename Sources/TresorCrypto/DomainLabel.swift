@@ -3,7 +3,7 @@
 /// A string that separates one use of a primitive from all others (SPEC §16).
 ///
 /// Every label of the format stands here and nowhere else. Each has one purpose and none is a prefix of another.
-public struct DomainLabel: Hashable, Sendable {
+package struct DomainLabel: Hashable, Sendable {
     let bytes: [UInt8]
     /// `LP(label)` of SPEC §2. No label is longer than 255 bytes.
     package let prefixed: [UInt8]
@@ -24,7 +24,7 @@ public struct DomainLabel: Hashable, Sendable {
     ///
     /// - Parameter name: 1 to 255 printable ASCII characters, not beginning with `tresor/`.
     /// - Throws: ``TresorError/usage(_:)`` with `domainLabel` for any other name.
-    public init(application name: String) throws(TresorError) {
+    package init(application name: String) throws(TresorError) {
         let bytes = Array(name.utf8)
         guard (1...255).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7e).contains($0) }),
             !bytes.starts(with: Array("tresor/".utf8))

@@ -161,7 +161,7 @@ public struct RecoveryKit: ~Copyable, Sendable {
         return ranges(of: typed.span)?.count
     }
 
-    /// Whether an argument of the command line is a word of the list.
+    /// Whether a word is in the list of the kits, as a person types it.
     public static func isWord(_ word: String) -> Bool {
         let bytes = Array(word.utf8)
         return bytes.count <= 16 && index(of: bytes.span) != nil

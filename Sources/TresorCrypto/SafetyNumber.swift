@@ -3,7 +3,7 @@
 /// A safety number: 30 digits that two people compare once (SPEC §7.4), about 99.7 bits.
 public struct SafetyNumber: Hashable, Sendable, CustomStringConvertible {
     /// Thirty ASCII digits.
-    public let digits: String
+    package let digits: String
 
     /// Reduces a 32-byte hash, read as a big-endian integer, modulo 10^30.
     package init(_ hash: Hash256) {

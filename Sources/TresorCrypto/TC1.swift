@@ -7,7 +7,7 @@ import Clibsodium
 ///
 /// A sealed message is `salt(24) ‖ commitment(32) ‖ chunk …`. Each chunk has at most 65 536 bytes of ciphertext and a
 /// tag of 16 bytes. Callers cannot pass a nonce or a salt.
-public enum TC1 {
+package enum TC1 {
     /// The size in bytes of the plaintext of every chunk but the last: 65 536.
     package static let chunkByteCount = 65536
     /// The maximum size in bytes of a plaintext: 2^40.
@@ -48,7 +48,7 @@ public enum TC1 {
     /// - Returns: the sealed object: 72 bytes more than a plaintext of one chunk, 16 more for each further chunk of 64 KiB.
     /// - Throws: ``TresorError/usage(_:)`` above the limit, ``TresorError/failed(_:)`` when the library fails its
     ///   check.
-    public static func seal<Use: SealingUse>(
+    package static func seal<Use: SealingUse>(
         _ plaintext: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> [UInt8] {
         try seal(plaintext, with: key, label: label, context: context, salt: randomBytes(saltByteCount))
@@ -83,7 +83,7 @@ public enum TC1 {
     /// Opens a sealed message into ordinary memory.
     ///
     /// - Throws: ``TresorError/altered`` for another key, label or context, and for any changed bit of the message.
-    public static func open<Use: SealingUse>(
+    package static func open<Use: SealingUse>(
         _ sealed: Span<UInt8>, with key: borrowing SecretKey<Use>, label: DomainLabel, context: Span<UInt8>
     ) throws(TresorError) -> [UInt8] {
         guard let count = openedByteCount(sealed.count) else { throw .altered }

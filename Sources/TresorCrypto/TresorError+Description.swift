@@ -8,7 +8,7 @@ extension TresorError: LocalizedError {
     /// They are English, and may change with a release. To act on an error, compare the error itself.
     public var errorDescription: String? {
         switch self {
-        case .failed(let fault): "This device failed: \(fault.rawValue). \(fault.remedy)"
+        case .failed(let fault): "This device failed: \(fault.rawValue). \(fault.reason.remedy)"
         case .notFound: "There is no such identity, person, tresor, member or file. Check the name."
         case .busy: "Somebody else is writing, or something changed during the operation. Look, and try again."
         case .wrongPassword: "The password or recovery kit does not open this identity. Enter it again."
@@ -18,15 +18,15 @@ extension TresorError: LocalizedError {
             "The store shows an older or a different history than before. Ask the other members what they see."
         case .unverified: "A person is not verified, or has changed keys. Compare safety numbers with them."
         case .waiting: "The operator of the service has not admitted you yet. Try again later."
-        case .store(let fault): "The store failed: \(fault.rawValue). \(fault.remedy)"
+        case .store(let fault): "The store failed: \(fault.rawValue). \(fault.reason.remedy)"
         case .unsupported: "A newer release made this. Update the program."
-        case .usage(let misuse): "This cannot be done: \(misuse.rawValue). \(misuse.remedy)"
+        case .usage(let misuse): "This cannot be done: \(misuse.rawValue). \(misuse.reason.remedy)"
         case .cancelled: "The task was cancelled. An act that was not yet sent has not happened. Look, and try again."
         }
     }
 }
 
-extension TresorError.Fault {
+extension TresorError.Fault.Reason {
     /// The way out, as a sentence.
     fileprivate var remedy: String {
         switch self {
@@ -51,7 +51,7 @@ extension TresorError.Fault {
     }
 }
 
-extension TresorError.Misuse {
+extension TresorError.Misuse.Reason {
     /// The way out, as a sentence.
     fileprivate var remedy: String {
         switch self {

@@ -31,8 +31,8 @@ extension Attachments {
     ///   - content: the source; its length may be unknown.
     ///   - type: the content type; may be empty.
     ///   - progress: takes the number of bytes that were read.
-    /// - Throws: the errors of ``Records/change(_:ifShown:)`` and of the source; ``TresorError/usage(_:)`` with
-    ///   `contentTooLong` for more than 2^39 bytes, and with `tooManyContents` while 1023 contents of more than 64 KiB are
+    /// - Throws: the errors of ``Records/change(_:ifShown:)`` and of the source; ``TresorError/usage(_:)``
+    ///   for more than 2^39 bytes, and with `tooManyContents` while 1023 contents of more than 64 KiB are
     ///   not sent; ``TresorError/busy`` where another program of this home took the content away.
     @concurrent public func put(
         _ name: String, _ content: inout some ContentSource, type: String = "",

@@ -103,7 +103,7 @@ public struct RecordSummary: Hashable, Sendable {
     /// The author of the change.
     public let author: UserID
     /// Whether the author may still write, or how that ended (SPEC §10.6).
-    public let status: AuthorStatus
+    package let status: AuthorStatus
     /// Whether ``Records/get(_:acceptingIncomplete:)`` takes the author's word; otherwise it throws
     /// ``TresorError/unverified``.
     public let isVerified: Bool
@@ -112,7 +112,7 @@ public struct RecordSummary: Hashable, Sendable {
     /// The state of the record.
     public let state: State
     /// The owner on whose word it is the author's, as ``Record/vouchedBy`` says.
-    public let vouchedBy: UserID?
+    package let vouchedBy: UserID?
     /// The content type; empty for none and for a deletion.
     package let type: String
     /// The size of the content; 0 bytes for a deletion.
@@ -150,7 +150,7 @@ public struct RecordChanges: Hashable, Sendable {
     /// The names, by rising bytes.
     public let names: [String]
     /// The last entry of the log that they are from.
-    public let revision: UInt64
+    package let revision: UInt64
 
     /// Both as one.
     func joined(with other: RecordChanges) -> RecordChanges {
@@ -166,19 +166,19 @@ public struct SyncReport: Hashable, Sendable {
     /// The tresor.
     package let tresor: TresorID
     /// The number of commits that came; a volume of a checkpoint counts as one.
-    public internal(set) var receivedCount = 0
+    package internal(set) var receivedCount = 0
     /// The commits whose packs came, by number.
     private(set) var received: Set<UInt64> = []
     /// Whether a volume came.
     private(set) var hasVolumes = false
     /// The number of changes that were sent, and are in the log.
-    public internal(set) var sentCount = 0
+    package internal(set) var sentCount = 0
     /// The commits that hold them, by number, in order.
     package internal(set) var commits: [UInt64] = []
     /// The last of them that holds each record.
     package internal(set) var revisions: [Name: UInt64] = [:]
     /// The names of records with changes that are not sent.
-    public var unsent: [String] { outbox.records.map(\.text) }
+    package var unsent: [String] { outbox.records.map(\.text) }
     /// The changes that are not sent, as the sync tried them.
     package internal(set) var outbox = Outbox()
     /// Why they could not be sent; `nil` where nothing stood against it. They stay in the home.
@@ -189,9 +189,9 @@ public struct SyncReport: Hashable, Sendable {
     /// any entry has taken the place of the commit in the log.
     package internal(set) var isFrozen = false
     /// The commits that everybody who can open them finds wrong, by number. They change nothing.
-    public internal(set) var void: [UInt64] = []
+    package internal(set) var void: [UInt64] = []
     /// The commits whose packs are missing, with the error of each.
-    public internal(set) var missing: [UInt64: TresorError] = [:]
+    package internal(set) var missing: [UInt64: TresorError] = [:]
     /// Whether nothing is missing. Otherwise no version is proved to be the newest.
     public internal(set) var isComplete = true
     /// The last entry of the log.

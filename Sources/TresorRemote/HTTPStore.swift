@@ -31,7 +31,7 @@ public struct HTTPStore: Sendable {
     ///   - certificates: the path of a file with the certificates of the authorities to trust (PEM), in place of those
     ///     that `SSL_CERT_FILE` and `SSL_CERT_DIR` name, and of the system's.
     ///   - proxy: `HOST:PORT` of a proxy that makes connections (CONNECT); `nil` for none.
-    /// - Throws: ``TresorError/usage(_:)`` with `address` for another form; ``TresorError/failed(_:)`` for a file of
+    /// - Throws: ``TresorError/usage(_:)`` for another form; ``TresorError/failed(_:)`` for a file of
     ///   certificates that cannot be read.
     public init(_ address: String, certificates: String? = nil, proxy: String? = nil) throws(TresorError) {
         try self.init(

@@ -30,8 +30,8 @@ public final class SQLiteStore: Store {
     ///   - path: the file. A new file gets its mode from the umask, because people share a store.
     ///   - creating: whether to create a missing file, complete or not at all, and to fill an empty one.
     /// - Throws: `TresorError.notFound` for a missing file that is not created; `TresorError.store(_:)` with
-    ///   `damaged` for a file that is not a store, `schema` for one of another layout, `readOnly` or `inputOutput` for
-    ///   one that cannot be opened; `TresorError.busy`.
+    ///   `damaged` for a file that is not a store, `readOnly` or `inputOutput` for one that cannot be opened, and another
+    ///   fault for one of another layout; `TresorError.busy`.
     public static func open(at path: String, creating: Bool) async throws(TresorError) -> SQLiteStore {
         let result = await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .userInitiated).async {

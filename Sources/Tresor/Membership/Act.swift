@@ -111,13 +111,13 @@ public struct Effect: Hashable, Sendable {
     /// The members who lose access.
     public var dismissed: [UserID] = []
     /// The people for whom nothing changes, because the act is already done for them.
-    public var already: [UserID] = []
+    package var already: [UserID] = []
     /// The number of members afterwards.
     package var remaining = 0
     /// The epoch that begins, if any.
     public var epoch: UInt64?
     /// Whether the name changes.
-    public var renames = false
+    package var renames = false
     /// The new generation of this person's entries, if it changes.
     package var generation: UInt32?
 
@@ -136,5 +136,27 @@ public struct Effect: Hashable, Sendable {
     package var isNothing: Bool {
         admitted.isEmpty && changed.isEmpty && dismissed.isEmpty && epoch == nil && !renames && generation == nil
             && approvers == nil
+    }
+}
+
+extension LogRecord {
+    /// What the entry did, as ``PlannedAct/effect`` says it of an act. It is empty for new keys of a person, and for an
+    /// entry that changes no member and no key.
+    ///
+    /// Where the tresor has approvers, ``Effect/admitted`` names people twice: with the grant, and with its approval.
+    public var effect: Effect {
+        var effect = Effect()
+        effect.epoch = epoch
+        switch change {
+        case .created: effect.admitted = [author]
+        case .admitted(let people, _, _, _), .approved(let people, _): effect.admitted = people
+        case .roleChanged(let user, _, _): effect.changed = [user]
+        case .removed(let people): effect.dismissed = people
+        case .left: effect.dismissed = [author]
+        case .renamed: effect.renames = true
+        case .approversNamed(let people): effect.approvers = people
+        case .rotated, .renewed, .refused, .additive: break
+        }
+        return effect
     }
 }

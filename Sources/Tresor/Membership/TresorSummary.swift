@@ -6,7 +6,7 @@ public import TresorCrypto
 /// The entry of one tresor in a list.
 public struct TresorSummary: Identifiable, Sendable {
     /// The tresor.
-    public let tresor: TresorID
+    package let tresor: TresorID
     /// The verified state; `nil` when the log could not be verified.
     package let state: LogState?
     /// The name, as this person could last open it.
@@ -15,7 +15,7 @@ public struct TresorSummary: Identifiable, Sendable {
     public let founderTrust: Person.Trust?
     /// Whether the tresor lies apart: its founder is not verified, and this home has no pinned head of it. A bare name
     /// does not find it.
-    public let isApart: Bool
+    package let isApart: Bool
     /// Whether the tresor is hidden; only one that lies apart can be.
     package let isHidden: Bool
     /// Whether this store does not have the tresor, and the home first saw it in another: no fault of this store.
@@ -28,7 +28,7 @@ public struct TresorSummary: Identifiable, Sendable {
     public let error: TresorError?
 
     /// Whether the log was read. The list leaves out the logs of tresors that strangers offer, unless it is asked for them.
-    public var isRead: Bool { stranger == nil }
+    package var isRead: Bool { stranger == nil }
 
     /// The tresor.
     public var id: TresorID { tresor }

@@ -28,7 +28,7 @@ public struct Person: Hashable, Identifiable, Sendable {
     public let trust: Trust
 
     /// Makes a person, for example for a preview. The trust that is stated here convinces no operation of a client.
-    public init(chain: CardChain, trust: Trust) {
+    package init(chain: CardChain, trust: Trust) {
         self.chain = chain
         self.trust = trust
     }
@@ -45,7 +45,7 @@ public struct Person: Hashable, Identifiable, Sendable {
     /// The safety number, which two people compare once (SPEC §7.4).
     ///
     /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
-    public func number() throws(TresorError) -> SafetyNumber { try chain.number() }
+    package func number() throws(TresorError) -> SafetyNumber { try chain.number() }
 }
 
 /// Looks up the people whom this home has verified, and those whom the store offers (SPEC §7.5).

@@ -51,19 +51,25 @@ public struct IdentityRenewal: Sendable {
     /// trusted devices are removed.
     ///
     /// The identity file is replaced in one step. ``finish(progress:)`` brings the generation to the store and the tresors.
-    /// That ends a log-in at a service (SPEC §20.5): call ``Client/register(_:password:invitation:cost:)`` with the new
+    /// That ends a log-in at a service (SPEC §20.5): call ``Client/register(_:password:invitation:)`` with the new
     /// password afterwards.
     ///
     /// - Parameters:
     ///   - password: the password of the new password slot.
-    ///   - cost: the cost of one guess of it.
     ///   - kit: the kit, which the caller has made and stored safely; `nil` for none.
     /// - Returns: the session of the new generation.
     /// - Throws: ``TresorError/forked`` when the store shows other or newer keys of this person, and
     ///   ``TresorError/cancelled`` for a task that was cancelled, and then
     ///   nothing is changed; ``TresorError/busy`` when another process changed the identity.
     @concurrent public func renew(
-        password: borrowing Password, cost: Argon2id.Cost = .standard, kit: consuming RecoveryKit?
+        password: borrowing Password, kit: consuming RecoveryKit?
+    ) async throws(TresorError) -> Session {
+        try await renew(password: password, cost: .standard, kit: kit)
+    }
+
+    /// Does what ``renew(password:kit:)`` does, with another cost of one guess.
+    @concurrent package func renew(
+        password: borrowing Password, cost: Argon2id.Cost, kit: consuming RecoveryKit?
     ) async throws(TresorError) -> Session {
         guard try client.identityFileBlocking().chain == identity.chain else { throw .busy }
         try await check()
@@ -108,7 +114,7 @@ public struct IdentityRenewal: Sendable {
 
     /// Publishes the newest card, and replaces the older generation in every tresor of this person. Where they are an
     /// owner, the key is changed too. May be repeated. A log-in at a service ends (SPEC §20.5): call
-    /// ``Client/register(_:password:invitation:cost:)`` with the new password afterwards.
+    /// ``Client/register(_:password:invitation:)`` with the new password afterwards.
     ///
     /// - Parameter progress: takes the number of tresors that are done, of all.
     /// - Returns: the tresors in which this failed, with the error. Repeat the call for those that can succeed later.

@@ -131,7 +131,7 @@ extension Login {
     ///   - noting: runs under the home's lock, in one step with the writing of an empty home's identity and before it.
     ///     Returns what takes back what it did, for an identity that is not written.
     /// - Throws: ``TresorError/busy`` when the identity here was changed since; the errors of
-    ///   ``SlotChanges/changePassword(to:cost:)``.
+    ///   ``SlotChanges/changePassword(to:)``.
     @concurrent package func install(
         _ opened: LoggedIn, password: borrowing Password, cost: Argon2id.Cost,
         noting: @escaping @Sendable () -> @Sendable () -> Void = { {} }

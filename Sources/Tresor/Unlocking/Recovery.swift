@@ -11,7 +11,7 @@ package struct Recovery: Sendable {
     private var store: any Store { client.store }
     private var clock: @Sendable () -> UInt64 { client.clock }
 
-    /// Opens the identity with the 24 words and gives it a new password, as ``Client/recover(kit:newPassword:cost:)``
+    /// Opens the identity with the 24 words and gives it a new password, as ``Client/recover(kit:newPassword:)``
     /// does, and says whether the identity came from the store.
     ///
     /// - Parameters:

@@ -40,13 +40,18 @@ public struct SlotChanges: Sendable {
     /// Sets another password (SPEC §8.1). Only the password's slot is rewritten. Takes about a second.
     ///
     /// A log-in at a service keeps the former password (SPEC §20.5): call
-    /// ``Client/register(_:password:invitation:cost:)`` with the new one afterwards.
+    /// ``Client/register(_:password:invitation:)`` with the new one afterwards.
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `passwordTooShort` for fewer than 8 code points; ``TresorError/busy``
     ///   when another process renewed the identity; ``TresorError/altered`` when the identity file is not what its
     ///   owner wrote.
-    @concurrent public func changePassword(
-        to password: borrowing Password, cost: Argon2id.Cost = .standard
+    @concurrent public func changePassword(to password: borrowing Password) async throws(TresorError) {
+        try await changePassword(to: password, cost: .standard)
+    }
+
+    /// Does what ``changePassword(to:)`` does, with another cost of one guess.
+    @concurrent package func changePassword(
+        to password: borrowing Password, cost: Argon2id.Cost
     ) async throws(TresorError) {
         let slot = try await Slot.setPasswordApart(of: identity, password: password, cost: cost, time: client.clock())
         try await client.changingSlots { () async throws(TresorError) in
@@ -56,7 +61,7 @@ public struct SlotChanges: Sendable {
 
     /// Sets another password and removes all trusted devices, in one step. Takes about a second.
     ///
-    /// - Throws: the errors of ``changePassword(to:cost:)``; ``TresorError/store(_:)`` when the server shares could not
+    /// - Throws: the errors of ``changePassword(to:)``; ``TresorError/store(_:)`` when the server shares could not
     ///   be deleted, and then nothing is changed.
     @concurrent package func changePasswordEndingDevices(
         to password: borrowing Password, cost: Argon2id.Cost

@@ -5,7 +5,7 @@ public struct WorkDone: Hashable, Sendable {
     /// The amount that is done.
     public let completed: UInt64
     /// The whole amount; `nil` where nobody knows it.
-    public let total: UInt64?
+    package let total: UInt64?
 
     /// Makes a report.
     package init(_ completed: UInt64, of total: UInt64? = nil) {

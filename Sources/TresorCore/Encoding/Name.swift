@@ -13,7 +13,7 @@ public struct Name: Hashable, Comparable, Sendable {
     package static let empty = Name(unchecked: [])
 
     /// The UTF-8 bytes.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
@@ -40,7 +40,7 @@ public struct Name: Hashable, Comparable, Sendable {
     ///
     /// - Throws: ``TresorError/usage(_:)`` for a name that is too long, or contains a control character, a code point
     ///   of the fixed list, or one that no known Unicode version assigns.
-    public init(text: String) throws(TresorError) {
+    package init(text: String) throws(TresorError) {
         let plain = Array(text.utf8)
         // Printable ASCII is composed and assigned. A commit may have thousands of names.
         guard !Self.isPlain(plain) else {

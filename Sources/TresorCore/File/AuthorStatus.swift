@@ -10,7 +10,7 @@ public enum AuthorStatus: Hashable, Sendable {
     /// The cause and time of the end of an authorship.
     public struct Former: Hashable, Sendable {
         /// The cause.
-        public enum Cause: String, Hashable, Sendable {
+        package enum Cause: String, Hashable, Sendable {
             /// An owner removed them.
             case removed
             /// They left.
@@ -22,7 +22,7 @@ public enum AuthorStatus: Hashable, Sendable {
         }
 
         /// The cause.
-        public let cause: Cause
+        package let cause: Cause
         /// The time by the author of the entry, in seconds since 1970.
         public let time: UInt64
     }

@@ -88,7 +88,7 @@ public struct FileProof: Hashable, Sendable {
     /// The proved facts.
     public package(set) var proof: FileProof
     /// The content, byte for byte.
-    public let content: [UInt8]
+    package let content: [UInt8]
 
     /// The proved facts.
     public subscript<Value>(dynamicMember path: KeyPath<FileProof, Value>) -> Value { proof[keyPath: path] }

@@ -12,7 +12,7 @@ public struct SealedFile: Hashable, Sendable {
     /// The tresor that the file claims to be of. Nothing proves it before the file is opened.
     public var tresor: TresorID { header.tresor }
     /// The whole file in binary form.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Reads a binary or armoured sealed file.
     ///
@@ -49,7 +49,7 @@ public struct SealedFile: Hashable, Sendable {
     }
 
     /// The armoured form.
-    public var armoured: [UInt8] { Armour.file.armour(bytes) }
+    package var armoured: [UInt8] { Armour.file.armour(bytes) }
 
     init(header: FileHeader, bytes: [UInt8]) {
         self.header = header

@@ -58,7 +58,7 @@ public final class VerifiedFile: Sendable {
     ///
     /// - Parameter range: within `0..<proof.contentByteCount`.
     /// - Throws: ``TresorError/altered`` for bytes that have changed since they were verified;
-    ///   ``TresorError/usage(_:)`` with `outOfBounds` for a range outside, and with `locked` once the session is locked;
+    ///   ``TresorError/usage(_:)`` for a range outside, and with `locked` once the session is locked;
     ///   ``TresorError/cancelled`` in a cancelled task; the errors of the source.
     @concurrent public func read(_ range: Range<Int>) async throws(TresorError) -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= proof.contentByteCount else { throw .usage(.outOfBounds) }

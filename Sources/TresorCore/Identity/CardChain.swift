@@ -72,7 +72,7 @@ public struct CardChain: Hashable, Sendable {
     /// Reads an armoured card.
     ///
     /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-    public init(armoured text: [UInt8]) throws(TresorError) {
+    package init(armoured text: [UInt8]) throws(TresorError) {
         try self.init(Armour.card.dearmour(text))
     }
 
@@ -80,7 +80,7 @@ public struct CardChain: Hashable, Sendable {
     public var bytes: [UInt8] { cards.flatMap(\.bytes) }
 
     /// The armoured form.
-    public var armoured: [UInt8] { Armour.card.armour(bytes) }
+    package var armoured: [UInt8] { Armour.card.armour(bytes) }
 
     /// The handle, equal in all generations.
     public var handle: Name { newest.handle }

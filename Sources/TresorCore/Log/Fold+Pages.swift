@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
+package import TresorCrypto
 
 /// Many entries at once: all cores check each entry alone, and the rules follow in order (SPEC §9.4).
 extension Fold {
@@ -22,7 +22,7 @@ extension Fold {
     /// Takes consecutive entries, with the same result as one by one.
     ///
     /// - Throws: the error of the first broken rule. The state is then that before the refused entry.
-    public mutating func apply(_ page: [[UInt8]]) throws(TresorError) {
+    package mutating func apply(_ page: [[UInt8]]) throws(TresorError) {
         guard page.count > 1 else {
             for entry in page { try apply(entry) }
             return

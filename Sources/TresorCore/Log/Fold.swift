@@ -5,18 +5,18 @@ package import TresorCrypto
 /// The validation of logs (SPEC §9.4). It takes entries in order, checks each against the state before it by the rules
 /// of SPEC §9.3, and computes the state. It has no clock and does no I/O. It accepts unknown bodies only if they cannot
 /// change the state.
-public struct Fold: Sendable {
+package struct Fold: Sendable {
     /// The tresor of the log.
     package let tresor: TresorID
     /// The state after the last entry; `nil` before the genesis.
-    public private(set) var state: LogState?
+    package private(set) var state: LogState?
     /// The rule that the refused entry broke.
     package internal(set) var brokenRule: Rule?
     /// The rule that makes the additive body of the last entry void; `nil` for a body with an effect.
     package private(set) var voidRule: Rule?
 
     /// Begins with an empty log.
-    public init(tresor: TresorID) { self.tresor = tresor }
+    package init(tresor: TresorID) { self.tresor = tresor }
 
     /// Continues from a folded state.
     package init(state: LogState) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
+package import TresorCrypto
 
 /// One entry of a verified log, for display.
 public struct LogRecord: Identifiable, Hashable, Sendable {
     /// The change.
-    @nonexhaustive
-    public enum Change: Hashable, Sendable {
+    package enum Change: Hashable, Sendable {
         /// The creation of the tresor.
         case created
         /// Owners added people; *from now* members read nothing earlier.
@@ -46,7 +45,7 @@ public struct LogRecord: Identifiable, Hashable, Sendable {
     /// The name of the body in SPEC §9.2, such as `grant`.
     public let name: String
     /// The change.
-    public let change: Change
+    package let change: Change
     /// The users that the body names.
     package let users: [UserID]
     /// The epoch that begins with the entry.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import TresorCrypto
+package import TresorCrypto
 
 /// The end of a log.
-public struct Head: Hashable, Sendable {
+package struct Head: Hashable, Sendable {
     /// The sequence number of the last entry.
-    public let sequence: UInt64
+    package let sequence: UInt64
     /// The hash of the last entry.
-    public let hash: Hash256
+    package let hash: Hash256
 
     /// Makes a head.
     package init(sequence: UInt64, hash: Hash256) {
@@ -17,7 +17,7 @@ public struct Head: Hashable, Sendable {
 }
 
 /// The history that a member may read.
-public enum History: Hashable, Sendable {
+package enum History: Hashable, Sendable {
     /// All epochs.
     case all
     /// All epochs from the one that began with the grant.
@@ -33,11 +33,11 @@ public enum History: Hashable, Sendable {
 }
 
 /// A member of a tresor.
-public struct Member: Hashable, Sendable {
+package struct Member: Hashable, Sendable {
     /// The role.
-    public internal(set) var role: Role
+    package internal(set) var role: Role
     /// The history that they may read.
-    public internal(set) var history: History
+    package internal(set) var history: History
     /// The planned end of access, in seconds since 1970.
     package internal(set) var notAfter: UInt64?
     /// The sequence number of the grant; of a member who waited, that of the approval.
@@ -82,22 +82,22 @@ package struct Admission: Hashable, Sendable {
 
 /// The state of a log, computed only from its entries (SPEC §9.4). Only ``Fold`` makes values of this type, so the log
 /// was valid.
-public struct LogState: Sendable {
+package struct LogState: Sendable {
     /// The maximum number of members: 10 000.
     package static let maximumMemberCount = 10_000
     /// The maximum number of people whom a log knows, former members, waiting people and approvers counted: 16 384.
     package static let maximumKnownCount = 16_384
 
     /// The id of the tresor.
-    public let tresor: TresorID
+    package let tresor: TresorID
     /// The root, whose hash is the id.
     package let root: Root
     /// The head of the log.
-    public internal(set) var head: Head
+    package internal(set) var head: Head
     /// The time of the last entry by its author's account, in seconds since 1970.
     package internal(set) var headTime: UInt64
     /// All members.
-    public internal(set) var members: [UserID: Member]
+    package internal(set) var members: [UserID: Member]
     /// The people whom a grant names and nobody has approved yet. They are no members.
     package internal(set) var waiting: [UserID: Member] = [:]
     /// The people who approve, by rising user id. They are no members.
@@ -165,16 +165,16 @@ public struct LogState: Sendable {
     }
 
     /// The person named in the root. Every proof in the tresor begins with them.
-    public var founder: UserID { root.founder }
+    package var founder: UserID { root.founder }
 
     /// The number of entries in the log.
     package var entryCount: UInt64 { UInt64(hashes.count) }
 
     /// The number of the current epoch.
-    public var epoch: UInt64 { UInt64(epochs.count) }
+    package var epoch: UInt64 { UInt64(epochs.count) }
 
     /// The card chain in the log of a present or former member, waiting person or approver.
-    public func chain(of user: UserID) -> CardChain? { chains[user] }
+    package func chain(of user: UserID) -> CardChain? { chains[user] }
 
     /// Whether the log may come to know these people, each named once, besides those whom it knows.
     package func hasRoom(for users: [UserID]) -> Bool {

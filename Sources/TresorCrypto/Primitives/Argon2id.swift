@@ -3,12 +3,12 @@
 import Clibsodium
 
 /// Argon2id version 1.3 (RFC 9106) with one lane and a 16-byte salt (SPEC §8.1).
-public enum Argon2id {
+package enum Argon2id {
     /// The size of the salt in bytes: 16.
     package static let saltByteCount = 16
 
     /// The cost of one guess. Every value lies within the floor and the ceiling.
-    public struct Cost: Hashable, Sendable {
+    package struct Cost: Hashable, Sendable {
         /// The memory in KiB: 65 536 (64 MiB) to 4 194 304 (4 GiB).
         package let memoryKiB: UInt32
         /// The number of passes over the memory: 3 to 16.
@@ -17,10 +17,10 @@ public enum Argon2id {
         /// The floor: 64 MiB, 3 passes.
         package static let floor = Cost(uncheckedMemoryKiB: 65_536, passes: 3)
         /// The cost of new slots: 256 MiB, 3 passes.
-        public static let standard = Cost(uncheckedMemoryKiB: 262_144, passes: 3)
+        package static let standard = Cost(uncheckedMemoryKiB: 262_144, passes: 3)
 
         /// - Throws: ``TresorError/altered`` outside the floor and the ceiling, before any work.
-        public init(memoryKiB: UInt32, passes: UInt32) throws(TresorError) {
+        package init(memoryKiB: UInt32, passes: UInt32) throws(TresorError) {
             let isWithin = (65_536...4_194_304).contains(memoryKiB) && (3...16).contains(passes)
             guard isWithin else { throw .altered }
             self.init(uncheckedMemoryKiB: memoryKiB, passes: passes)

@@ -97,7 +97,7 @@ import Clibsodium
     }
 
     /// Whether the bytes are equal. The time depends only on the counts.
-    public borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
+    package borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
         guard count == other.count else { return false }
         return unsafe sodium_memcmp(base, other.base, count) == 0
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The use of a key. A key for one use does not fit where another is required.
-public protocol KeyUse: Sendable {}
+package protocol KeyUse: Sendable {}
 
 /// A use in which the key seals with ``TC1``.
-public protocol SealingUse: KeyUse {}
+package protocol SealingUse: KeyUse {}
 
 /// A 32-byte secret key in guarded memory, bound to one use at compile time.
-public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
+package struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     /// The size in bytes: 32.
     package static var byteCount: Int { 32 }
 
@@ -16,14 +16,14 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     /// Draws a random key.
     ///
     /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
-    public init() throws(TresorError) {
+    package init() throws(TresorError) {
         bytes = try SecretBytes(randomCount: 32)
     }
 
     /// Takes over 32 secret bytes.
     ///
     /// - Throws: ``TresorError/altered`` unless there are exactly 32.
-    public init(_ bytes: consuming SecretBytes) throws(TresorError) {
+    package init(_ bytes: consuming SecretBytes) throws(TresorError) {
         guard bytes.count == 32 else { throw .altered }
         self.bytes = bytes
     }
@@ -42,7 +42,7 @@ public struct SecretKey<Use: KeyUse>: ~Copyable, Sendable {
     ///   - context: the bytes that the new key is bound to.
     ///   - use: the use of the new key, as a type.
     /// - Throws: ``TresorError/failed(_:)`` when memory is not available.
-    public borrowing func derive<Other: KeyUse>(
+    package borrowing func derive<Other: KeyUse>(
         _ label: DomainLabel, context: Span<UInt8>, as use: Other.Type = Other.self
     ) throws(TresorError) -> SecretKey<Other> {
         let derived = try SecretBytes(count: 32)

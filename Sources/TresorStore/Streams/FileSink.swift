@@ -27,8 +27,7 @@ public final class FileSink: DraftSink, Sendable {
 
     /// Appends all of `bytes`.
     ///
-    /// - Throws: `TresorError.failed`, with `full` if the disk is full; `TresorError.usage` with `outOfOrder` after a
-    ///   commit.
+    /// - Throws: `TresorError.failed`, with `full` if the disk is full; `TresorError.usage` after a commit.
     public func write(_ bytes: Span<UInt8>) throws(TresorError) {
         try file.withLock { (file) throws(TresorError) in
             guard file != nil else { throw .usage(.outOfOrder) }

@@ -27,7 +27,7 @@ public struct StorePlace: Sendable {
 /// A promise of `Store` that an implementation does not keep, or that could not be checked.
 public struct StoreFinding: Error, Hashable, Sendable, CustomStringConvertible {
     /// The promise.
-    public let claim: StoreClaim
+    package let claim: StoreClaim
     /// The fault of the store, or why nobody can tell, as one sentence.
     package let sentence: String
 

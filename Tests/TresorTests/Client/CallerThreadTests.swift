@@ -178,7 +178,6 @@ import TresorCrypto
             try await client.recovery.prepare(kit)
             try await anna.unlocking.prepare(kit)
             _ = try await anna.unlocking.devices()
-            _ = try await client.chain()
             try await client.cleanUp()
             let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9).id
             _ = try await client.device.unlock()

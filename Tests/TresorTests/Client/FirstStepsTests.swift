@@ -120,16 +120,16 @@ import TresorStore
     @Test func theChainOfAHomeNeedsNoSecret() async throws {
         let home = MemoryHome()
         let client = world.client(home)
-        #expect(try await client.chain() == nil)
+        #expect(try client.people.ownChain() == nil)
         let anna = try await world.quick("anna", home: home)
-        #expect(try await client.chain() == anna.chain)
+        #expect(try client.people.ownChain() == anna.chain)
         let renewed = try await anna.renewal.renew(password: password("new"), cost: .floor, kit: nil)
         renewed.lock()
-        #expect(try await client.chain() == renewed.chain)
-        #expect(try await client.chain()?.newest.generation == 1)
+        #expect(try client.people.ownChain() == renewed.chain)
+        #expect(try client.people.ownChain()?.newest.generation == 1)
         let bytes = try #require(home.contents[.identity])
         try home.replace(.identity, with: bytes.dropLast())
-        #expect(await failure { _ = try await client.chain() } == .altered)
+        #expect(await failure { _ = try client.people.ownChain() } == .altered)
     }
 
     @Test func aTrustedDeviceOpensUntilItsEnd() async throws {

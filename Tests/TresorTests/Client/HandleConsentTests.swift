@@ -108,6 +108,6 @@ import TresorStore
         #expect(try await plans.members().map(\.id).contains(house.user))
         #expect(try await house.tresor(plans.id).open(file).content == [7])
         try await plans.share(with: doctor)
-        #expect(try await plans.members().first { $0.id == house.user }?.member.end == nil)
+        #expect(try await plans.members().first { $0.id == house.user }?.member.notAfter == nil)
     }
 }

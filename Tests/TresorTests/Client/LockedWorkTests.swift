@@ -132,7 +132,7 @@ import TresorStore
         }
         opening.finish()
         let error = await task.withLock { $0 }?.value
-        let chain = try await client.chain()
+        let chain = try client.people.ownChain()
         #expect(error == (chain == nil ? .cancelled : nil), "cancelled at call \(call)")
         if let chain { #expect(try await store.card(of: chain.user) == chain.bytes) }
     }
