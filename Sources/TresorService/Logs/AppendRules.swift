@@ -125,7 +125,7 @@
                 removing.allSatisfy({ !after.needsWraps($0) && after.chain(of: $0) != nil })
             else { throw .altered }
             let moved = people.filter { user in
-                before.flatMap { Access(of: user, in: $0) } != Access(of: user, in: after)
+                before.flatMap { Membership(of: user, in: $0) } != Membership(of: user, in: after)
             }
             let leaving = people.filter { before?.author($0) != nil && after.author($0) == nil }
             return Judgment(

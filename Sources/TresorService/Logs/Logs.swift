@@ -16,10 +16,8 @@
         /// - Throws: ``TresorError/noAccess``.
         func entries(_ request: EntriesRequest, by caller: Caller) async throws(TresorError) -> EntriesAnswer {
             try await context.engine.read { (transaction) throws(TresorError) in
-                guard let row = try transaction.run(Membership.search(request.tresor, caller.user)).first else {
-                    throw .noAccess
-                }
-                let readable = try Membership(row).readableCount
+                let found = try transaction.run(MemberLog.search(request.tresor, caller.user)).first
+                guard let readable = try MemberLog(found)?.readableCount else { throw .noAccess }
                 let limit = min(UInt64(request.limit), Self.pageCount)
                 guard request.first < readable, limit > 0 else { return EntriesAnswer(entries: [], more: false) }
                 let end = min(readable, request.first + limit)

@@ -20,10 +20,8 @@
         /// - Throws: ``TresorError/noAccess``.
         func wraps(_ request: WrapsRequest, by caller: Caller) async throws(TresorError) -> WrapsAnswer {
             try await context.engine.read { (transaction) throws(TresorError) in
-                guard let row = try transaction.run(Membership.search(request.tresor, caller.user)).first else {
-                    throw .noAccess
-                }
-                let membership = try Membership(row)
+                let log = try MemberLog(transaction.run(MemberLog.search(request.tresor, caller.user)).first)
+                guard let membership = log?.membership else { throw .noAccess }
                 // A person who waits sees their own wraps alone.
                 let isOwn = request.users.allSatisfy { $0 == caller.user }
                 guard membership.isIn, isOwn || membership.place != .waiting else {
@@ -123,9 +121,9 @@
                 let read = try WrapRules.read(request.wraps, of: request.tresor)
                 return read.filter { places.insert(WrapPlace(user: $0.user, epoch: $0.epoch)).inserted }
             }
-            let membership = try await context.membership(of: caller.user, in: request.tresor)
-            guard membership.role != nil else { throw .noAccess }
-            let found = try await context.states.state(of: request.tresor, at: membership.end, for: account)
+            let log = try await context.memberLog(of: caller.user, in: request.tresor)
+            guard log.membership.role != nil else { throw .noAccess }
+            let found = try await context.states.state(of: request.tresor, at: log.end, for: account)
             guard let state = found else { throw .busy }
             guard let member = state.members[caller.user] else { throw .store(.damaged) }
             guard member.history == .all || wraps.allSatisfy({ $0.user == caller.user }) else { throw .noAccess }

@@ -149,8 +149,8 @@
                 ])
             }
             guard try await isStill(tresor, end) else { return }
-            let expected = Set(state.everybody.compactMap { Access(of: $0, in: state) })
-            let stored = Set(try found[0].map { (row) throws(TresorError) in try Access(row) })
+            let expected = Set(state.everybody.compactMap { Membership(of: $0, in: state) })
+            let stored = Set(try found[0].map { (row) throws(TresorError) in try Membership(row) })
             let different = Set(expected.symmetricDifference(stored).map(\.user))
             if !different.isEmpty { note(.access(different.count)) }
             let wrapped = Set(try found[1].map { (row) throws(TresorError) in UserID(try row.digest(0)) })

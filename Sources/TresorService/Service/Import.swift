@@ -352,7 +352,7 @@
                     "INSERT INTO entries (tresor, sequence, entry) VALUES ($1, $2, $3)",
                     [tresor, .integer(Int64(sequence)), .bytes(entry)])
             }
-            let access = state.everybody.compactMap { Access(of: $0, in: state)?.storing(in: state.tresor) }
+            let access = state.everybody.compactMap { Membership(of: $0, in: state)?.storing(in: state.tresor) }
             // Each counts as put by its receiver, who may replace it; others add.
             return rows + wraps.map { Wraps.storing($0, by: $0.user, at: 0) } + access
         }

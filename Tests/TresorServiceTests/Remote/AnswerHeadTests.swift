@@ -127,7 +127,8 @@ import TresorCrypto
 
     /// Nobody answers without end before the answer.
     @Test func interimAnswersEnd() throws {
-        let endless = Array(repeatElement(Self.interim, count: AnswerHead.maximumByteCount / Self.interim.count + 1))
+        let endless = Array(
+            repeatElement(Self.interim, count: WireForm.maximumAnswerHeadByteCount / Self.interim.count + 1))
         let failure = #expect(throws: TransportFailure.self) { try Self.read(endless.flatMap(\.self), by: 1 << 14) }
         #expect(failure?.obstacle == .noHTTP)
     }
