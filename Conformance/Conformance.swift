@@ -142,14 +142,14 @@ enum Conformance {
 
     /// Makes the snapshot of a folded log, SPEC §9.10.
     static func snapshot(_ state: LogState, of identity: Identity) throws(TresorError) -> [UInt8] {
-        try SnapshotStore(identity).bytes(of: state)
+        try Snapshots(identity).bytes(of: state)
     }
 
     /// Opens a snapshot, SPEC §9.10.
     static func openSnapshot(
         _ bytes: [UInt8], of tresor: TresorID, as identity: Identity
     ) throws(TresorError) -> LogState {
-        let state = try SnapshotStore(identity).openSnapshot(bytes)
+        let state = try Snapshots(identity).openSnapshot(bytes)
         guard state.tresor == tresor else { throw .altered }
         return state
     }

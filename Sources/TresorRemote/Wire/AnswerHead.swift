@@ -20,7 +20,7 @@ package struct AnswerHead: Hashable, Sendable {
     /// The header `Location`; `nil` for none.
     let location: String?
     /// The change that the bytes of the body are instead of the body; `nil` for the body.
-    let change: Obstacle.Change?
+    let change: Obstacle.Alteration?
     /// The header `Date`, in seconds since 1970; `nil` for none, and for another form.
     package let date: UInt64?
     /// The header `Retry-After` in seconds; `nil` for none, and for another form.
@@ -127,7 +127,7 @@ private struct Headers {
     var length: Int?
     var type: String?
     var location: String?
-    var change: Obstacle.Change?
+    var change: Obstacle.Alteration?
     var date: ArraySlice<UInt8>?
     var retryAfter: ArraySlice<UInt8>?
     var isLast = false

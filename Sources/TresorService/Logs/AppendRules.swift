@@ -193,7 +193,7 @@
     /// The rules of wraps that a service can judge. It opens none.
     enum WrapRules {
         /// The effect of putting a wrap.
-        struct Change: Hashable, Sendable {
+        struct Placement: Hashable, Sendable {
             /// The wraps that go.
             let going: [PresentWrap]
             /// Whether the wrap is added.
@@ -209,7 +209,7 @@
         ///   `TresorError.failed(_:)` with `full` for one too many. The receiver always has a place.
         static func change(
             _ present: [PresentWrap], adding wrap: Wrap, by putter: UserID, _ role: Role, in state: LogState
-        ) throws(TresorError) -> Change {
+        ) throws(TresorError) -> Placement {
             let isOwn = wrap.user == putter
             let staying = present.filter { other in
                 guard let read = try? Wrap(other.bytes), read.user == wrap.user, read.epoch == wrap.epoch,
@@ -218,11 +218,13 @@
                 return !isOwn || other.putter != putter
             }
             let going = present.filter { !staying.contains($0) }
-            if staying.contains(where: { $0.bytes == wrap.bytes }) { return Change(going: going, isAdded: false) }
+            if staying.contains(where: { $0.bytes == wrap.bytes }) { return Placement(going: going, isAdded: false) }
             guard isOwn || role == .owner || staying.isEmpty else { throw .noAccess }
-            guard !staying.contains(where: { $0.putter == putter }) else { return Change(going: going, isAdded: false) }
+            guard !staying.contains(where: { $0.putter == putter }) else {
+                return Placement(going: going, isAdded: false)
+            }
             guard isOwn || staying.count < Wrap.maximumCount - 1 else { throw .failed(.full) }
-            return Change(going: going, isAdded: true)
+            return Placement(going: going, isAdded: true)
         }
 
         /// Reads the wraps of one tresor.

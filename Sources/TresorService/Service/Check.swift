@@ -8,7 +8,7 @@
     package struct CheckReport: Hashable, Sendable {
         /// A fault of one tresor.
         package struct Finding: Hashable, Sendable {
-            package enum Fault: Hashable, Sendable {
+            package enum Difference: Hashable, Sendable {
                 /// The entries do not fold.
                 case log
                 /// The row of the tresor names another end or another founder.
@@ -24,7 +24,7 @@
             }
 
             package let tresor: TresorID
-            package let fault: Fault
+            package let fault: Difference
         }
 
         /// The number of tresors that were folded.
@@ -108,7 +108,7 @@
         private func check(
             _ tresor: TresorID, _ end: LogEnd, _ report: inout CheckReport
         ) async throws(TresorError) {
-            func note(_ fault: CheckReport.Finding.Fault) {
+            func note(_ fault: CheckReport.Finding.Difference) {
                 report.findings.append(CheckReport.Finding(tresor: tresor, fault: fault))
             }
             report.tresors += 1

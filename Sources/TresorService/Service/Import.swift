@@ -269,8 +269,8 @@
             }
             guard isTaken else { return report.present.append(tresor) }
             // A request for the log does not fold all of it.
-            let snapshot = Snapshots.bytes(of: state)
-            try await Snapshots(engine: context.engine).write(snapshot, of: tresor, count: state.entryCount)
+            let snapshot = StateSnapshots.bytes(of: state)
+            try await StateSnapshots(engine: context.engine).write(snapshot, of: tresor, count: state.entryCount)
             report.tresors += 1
             report.entries += state.entryCount
         }

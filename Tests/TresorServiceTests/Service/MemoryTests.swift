@@ -97,7 +97,7 @@
                 ]
                 state.members[chain.user] = state.members[state.founder]
             }
-            return Snapshots.bytes(of: state)
+            return StateSnapshots.bytes(of: state)
         }
 
         /// An exchange that holds the longest body.

@@ -4,7 +4,7 @@ package import TresorCore
 package import TresorCrypto
 
 /// Writes a tresor as one object, and takes such objects into a store (SPEC §11.1). Needs no secret.
-package struct Exchange: Sendable {
+package struct LogTransfer: Sendable {
     let client: Client
 
     private var store: any Store { client.store }
