@@ -17,7 +17,7 @@ enum Conformance {
             let entry = try Entry(bytes)
             _ = try entry.body
             return entry.bytes
-        case .wrap: return try Wrap(bytes).bytes
+        case .wrap: return try UnverifiedWrap(bytes).bytes
         case .file: return try SealedFile(bytes).bytes
         case .pins: return try Pins(bytes).bytes
         case .heads: return try PinnedHeads(bytes).bytes
@@ -172,7 +172,7 @@ enum Conformance {
     static func openWrap(
         _ bytes: [UInt8], tresor: TresorID, epoch: [UInt8], chain: CardChain, history: UInt64, as identity: Identity
     ) throws(TresorError) -> [UInt8] {
-        let wrap = try Wrap(bytes)
+        let wrap = try UnverifiedWrap(bytes)
         guard let card = chain.card(generation: wrap.generation) else { throw .altered }
         let keys = try wrap.openWrap(
             as: identity, of: tresor, statement: try self.epoch(epoch), card: card,

@@ -37,7 +37,8 @@ package struct LogTransfer: Sendable {
             entries += page
         }
         let export = try TresorExport(
-            tresor: tresor, entries: entries, cards: try await cards(in: state), wraps: try await wraps(in: state),
+            tresor: tresor, entries: entries, cards: try await cards(in: state),
+            wraps: try await wraps(in: state).map(\.unverified),
             blobs: try await BlobReader(store, tresor).read(
                 blobs.sorted { $0.hash < $1.hash }, limit: TresorExport.maximumByteCount - byteCount))
         // A home that cannot note it gives the export all the same: an owner is refused nothing because of the note.
@@ -66,10 +67,10 @@ package struct LogTransfer: Sendable {
             let stored = try await store.wraps(of: users, in: state.tresor, epoch: epoch)
             guard stored.count == users.count else { throw .store(.other) }
             for (user, bytes) in zip(users, stored) {
-                guard let bytes, let wrap = try? Wrap(bytes), wrap.user == user, wrap.epoch == epoch,
-                    wrap.firstEntry(in: state) != nil
+                guard let bytes, let wrap = try? UnverifiedWrap(bytes), wrap.user == user, wrap.epoch == epoch,
+                    let called = wrap.called(in: state)
                 else { continue }
-                wraps.append(wrap)
+                wraps.append(called.wrap)
             }
         }
         return wraps
@@ -194,8 +195,8 @@ package struct LogTransfer: Sendable {
         guard !held.goesOn else { return 0 }
         var wraps: [UInt64: [StoredWrap]] = [:]
         for wrap in export.wraps {
-            guard let first = wrap.firstEntry(in: shown) else { continue }
-            wraps[first, default: []].append(StoredWrap(wrap))
+            guard let called = wrap.called(in: shown) else { continue }
+            wraps[called.firstEntry, default: []].append(StoredWrap(called.wrap))
         }
         var count = 0
         let carried = try export.namedBlobs()
@@ -240,7 +241,8 @@ package struct LogTransfer: Sendable {
         of export: TresorExport, in state: LogState, _ delivery: Delivery?
     ) async throws(TresorError) -> Int {
         var count = 0
-        let fitting = export.wraps.filter { $0.firstEntry(in: state) != nil && delivery?.takes($0, in: state) ?? true }
+        let fitting = export.wraps.compactMap { $0.called(in: state)?.wrap }
+            .filter { delivery?.takes($0, in: state) ?? true }
         for (epoch, wraps) in Dictionary(grouping: fitting, by: \.epoch).sorted(by: { $0.key < $1.key }) {
             let present = try await store.wraps(of: wraps.map(\.user), in: state.tresor, epoch: epoch)
             guard present.count == wraps.count else { throw .store(.other) }

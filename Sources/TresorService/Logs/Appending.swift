@@ -202,7 +202,8 @@
             let changes =
                 Room.counting(demand, at: context.now) + blobs
                 + Self.statements(
-                    draft.request.entry, draft.wraps, by: draft.entry.author, removing: draft.request.removing, judgment
+                    draft.request.entry, judgment.wraps, by: draft.entry.author, removing: draft.request.removing,
+                    judgment
                 )
             do throws(TresorError) {
                 let revoked = try context.removals.revocations(by: draft.entry, judgment, at: context.now)

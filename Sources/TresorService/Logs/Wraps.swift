@@ -115,7 +115,8 @@
         func put(_ request: PutWrapsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let account = caller.user.digest.bytes
             let weight = 1 + request.wraps.count / 64
-            let wraps = try await context.work.run(weight: weight, for: account) { () throws(TresorError) -> [Wrap] in
+            let claimed = try await context.work.run(weight: weight, for: account) {
+                () throws(TresorError) -> [UnverifiedWrap] in
                 // Of several for the same place the first one counts.
                 var places: Set<WrapPlace> = []
                 let read = try WrapRules.read(request.wraps, of: request.tresor)
@@ -126,11 +127,14 @@
             let found = try await context.states.state(of: request.tresor, at: log.end, for: account)
             guard let state = found else { throw .busy }
             guard let member = state.members[caller.user] else { throw .store(.damaged) }
-            guard member.history == .all || wraps.allSatisfy({ $0.user == caller.user }) else { throw .noAccess }
-            try await context.work.run(weight: Self.weight(of: wraps, on: state), for: account) {
-                () throws(TresorError) in
+            guard member.history == .all || claimed.allSatisfy({ $0.user == caller.user }) else { throw .noAccess }
+            let wraps = try await context.work.run(weight: Self.weight(of: claimed, on: state), for: account) {
+                () throws(TresorError) -> [Wrap] in
                 let epochs = state.approvalEpochs()
-                guard wraps.allSatisfy({ $0.isNeeded(in: state, approving: epochs) }) else { throw .altered }
+                return try claimed.map { (wrap) throws(TresorError) in
+                    guard let needed = wrap.needed(in: state, approving: epochs) else { throw .altered }
+                    return needed
+                }
             }
             let now = context.now
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
@@ -147,7 +151,7 @@
         }
 
         /// The weight of judging wraps on a state, and of what is read and written: a statement each.
-        private static func weight(of wraps: [Wrap], on state: LogState) -> Int {
+        private static func weight(of wraps: [UnverifiedWrap], on state: LogState) -> Int {
             1 + (state.chains.count + wraps.count) / 64 + WorkApart.weight(ofStatements: 2 * wraps.count)
         }
 

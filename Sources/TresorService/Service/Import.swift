@@ -335,7 +335,7 @@
             for user in state.everybody where state.needsWraps(user) {
                 for bytes in try await store.wraps(of: user, in: state.tresor, epoch: nil) {
                     // A full-history member keeps the wraps of earlier epochs; only the newest one is needed.
-                    guard let wrap = try? Wrap(bytes), wrap.user == user, wrap.isNeeded(in: state) else {
+                    guard let wrap = (try? UnverifiedWrap(bytes))?.needed(in: state), wrap.user == user else {
                         report.leftWraps += 1
                         continue
                     }
