@@ -53,8 +53,7 @@ package struct LogTransfer: Sendable {
         for user in Set(state.members.keys).union(state.waiting.keys).union(state.approvers + [state.founder]).sorted()
         {
             guard let known = state.chain(of: user) else { throw .altered }
-            let offered = try await store.card(of: user).flatMap { try? CardChain($0) }
-            cards.append(offered.map { $0.extends(known) } == true ? offered ?? known : known)
+            cards.append(try await store.shownChain(of: user)?.chain(extending: known) ?? known)
         }
         return cards
     }
@@ -169,12 +168,12 @@ package struct LogTransfer: Sendable {
         var count = 0
         for chain in export.cards where delivery?.takes(chain) ?? true {
             try Cancellation.check()
-            let present = try await store.card(of: chain.user)
+            let present = try await store.shownChain(of: chain.user)
             if let present {
-                guard let old = try? CardChain(present), old != chain, chain.extends(old) else { continue }
+                guard let old = try? present.chain(of: chain.user), old != chain, chain.extends(old) else { continue }
             }
             let outcome = try await store.putCard(
-                chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
+                chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present?.bytes)
             if outcome == .done { count += 1 }
         }
         return count

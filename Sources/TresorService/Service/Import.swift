@@ -65,10 +65,7 @@
             var tresors: Set<TresorID> = []
             for user in try await store.users(prefix: [], limit: .max) {
                 tresors.formUnion(try await store.tresors(of: user))
-                guard let bytes = try await store.card(of: user) else { continue }
-                let chain = try CardChain(bytes)
-                guard chain.user == user else { throw .altered }
-                cards[user] = chain
+                cards[user] = try await store.shownChain(of: user)?.chain(of: user)
             }
             var members: [UserID: CardChain] = [:]
             var present: Set<UserID> = []
