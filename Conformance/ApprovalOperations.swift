@@ -9,7 +9,7 @@ enum ApprovalOperations {
     static func openApproval(_ input: VectorFields) throws -> VectorFields {
         let identity = try input.identity()
         let (state, epoch) = (try input.state(), try input.integer("e"))
-        let wrap = try Wrap(input.bytes("wrap"))
+        let wrap = try UnverifiedWrap(input.bytes("wrap"))
         guard let statement = state.statement(of: epoch) else { throw TresorError.altered }
         guard let card = state.chain(of: identity.user)?.card(generation: wrap.generation) else {
             throw TresorError.altered
@@ -22,7 +22,7 @@ enum ApprovalOperations {
     static func openWaitingWrap(_ input: VectorFields) throws -> VectorFields {
         let identity = try input.identity()
         let (state, epoch) = (try input.state(), try input.integer("e"))
-        let wrap = try Wrap(input.bytes("wrap"))
+        let wrap = try UnverifiedWrap(input.bytes("wrap"))
         guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user),
             let card = chain.card(generation: wrap.generation)
         else { throw TresorError.altered }

@@ -17,7 +17,7 @@ enum Conformance {
             let entry = try Entry(bytes)
             _ = try entry.body
             return entry.bytes
-        case .wrap: return try Wrap(bytes).bytes
+        case .wrap: return try UnverifiedWrap(bytes).bytes
         case .file: return try SealedFile(bytes).bytes
         case .pins: return try Pins(bytes).bytes
         case .heads: return try PinnedHeads(bytes).bytes
@@ -142,14 +142,14 @@ enum Conformance {
 
     /// Makes the snapshot of a folded log, SPEC §9.10.
     static func snapshot(_ state: LogState, of identity: Identity) throws(TresorError) -> [UInt8] {
-        try SnapshotStore(identity).bytes(of: state)
+        try Snapshots(identity).bytes(of: state)
     }
 
     /// Opens a snapshot, SPEC §9.10.
     static func openSnapshot(
         _ bytes: [UInt8], of tresor: TresorID, as identity: Identity
     ) throws(TresorError) -> LogState {
-        let state = try SnapshotStore(identity).openSnapshot(bytes)
+        let state = try Snapshots(identity).openSnapshot(bytes)
         guard state.tresor == tresor else { throw .altered }
         return state
     }
@@ -172,7 +172,7 @@ enum Conformance {
     static func openWrap(
         _ bytes: [UInt8], tresor: TresorID, epoch: [UInt8], chain: CardChain, history: UInt64, as identity: Identity
     ) throws(TresorError) -> [UInt8] {
-        let wrap = try Wrap(bytes)
+        let wrap = try UnverifiedWrap(bytes)
         guard let card = chain.card(generation: wrap.generation) else { throw .altered }
         let keys = try wrap.openWrap(
             as: identity, of: tresor, statement: try self.epoch(epoch), card: card,

@@ -86,7 +86,7 @@ enum RecordOperations {
         VectorFields(["outcome": Array(outcome.utf8)]).with("item hashes", try items.map { try plainHash($0.bytes) })
     }
 
-    private static func fields(of kept: [Kept]) throws -> VectorFields {
+    private static func fields(of kept: [KeptItem]) throws -> VectorFields {
         VectorFields(["sequences": kept.flatMap { bigEndianBytes($0.sequence) }])
             .with("item hashes", try kept.map { try plainHash($0.item.bytes) })
     }
@@ -169,16 +169,16 @@ private struct RecordScene {
         (self.state, self.entries, self.volumes, self.keys) = (state, entries, volumes, keys)
     }
 
-    func kept() throws -> [Kept] { try Self.kept(in: entries, state, volumes, keys) }
+    func kept() throws -> [KeptItem] { try Self.kept(in: entries, state, volumes, keys) }
 
     /// Reads the versions that the newest checkpoint keeps.
     private static func kept(
         in entries: [Entry], _ state: LogState, _ volumes: [[UInt8]], _ keys: [UInt64: [UInt8]]
-    ) throws(TresorError) -> [Kept] {
+    ) throws(TresorError) -> [KeptItem] {
         let entry = entries[Int(state.checkpoint)]
         guard case .checkpoint(let checkpoint) = try entry.body else { throw .altered }
         let keys = try RecordOperations.keys(of: checkpoint.epoch, keys[checkpoint.epoch], in: state)
-        var kept: [Kept] = []
+        var kept: [KeptItem] = []
         for index in checkpoint.volumes.indices {
             let bytes = volumes.indices.contains(index) ? volumes[index] : nil
             kept += try Volume.openVolume(bytes, at: index, of: entry, in: state, with: keys).kept

@@ -46,7 +46,7 @@ public struct Client: Sendable {
     /// The readings of one operation; `nil` where every step reads the store.
     private(set) var steadyLogs: SteadyLogs?
     /// The snapshots of a session's client; without them every log is folded from its first entry.
-    private(set) var keeper: SnapshotStore?
+    private(set) var keeper: Snapshots?
     /// How a change of the key slots waits for another one.
     package var slotWait = SlotWait()
     /// Called where a verified log shows newer keys of this person than the session has.
@@ -110,7 +110,7 @@ public struct Client: Sendable {
     /// lacking.
     func keepingStates(for identity: Identity) -> Client {
         var client = self
-        client.keeper = try? SnapshotStore(identity)
+        client.keeper = try? Snapshots(identity)
         client.identity = identity
         return client
     }
@@ -178,7 +178,7 @@ public struct Client: Sendable {
     package var audit: Audit { Audit(client: self) }
 
     /// The exports of tresors, which people carry from one store to another.
-    package var exchange: Exchange { Exchange(client: self) }
+    package var exchange: LogTransfer { LogTransfer(client: self) }
 
     /// Reads the identity file of this home (SPEC §8).
     ///

@@ -12,7 +12,7 @@
     /// that may run at once have been given up, one at a time tries whether commits succeed again.
     final class PostgresPool: Sendable {
         /// Works on a connection, and returns what tells the caller. Who is told finds the connection free.
-        typealias Work = @Sendable (PostgresConnection) -> @Sendable () -> Void
+        typealias ConnectionUse = @Sendable (PostgresConnection) -> @Sendable () -> Void
 
         /// A connection that its queue alone uses.
         private final class Worker: @unchecked Sendable {
@@ -29,7 +29,7 @@
         private struct Job {
             let kind: PostgresTransaction.Kind
             let start = ContinuousClock.now
-            let work: Work
+            let work: ConnectionUse
             let refuse: @Sendable (TresorError) -> Void
         }
 

@@ -89,7 +89,8 @@ struct VolumePlan: Hashable, Sendable {
         var attachments = KeptAttachments()
         table.forEachHead { record, head in
             guard head.revision <= limit else { return }
-            kept.append((Version(revision: head.revision, record: record), Kept.byteCount(ofItem: head.itemByteCount)))
+            kept.append(
+                (Version(revision: head.revision, record: record), KeptItem.byteCount(ofItem: head.itemByteCount)))
             if let place = head.attachment { attachments.insert(place, of: head.revision) }
         }
         kept.sort { ($0.version.revision, $0.version.record) < ($1.version.revision, $1.version.record) }
@@ -119,10 +120,10 @@ struct VolumePlan: Hashable, Sendable {
         let shares = view.isByPacks ? PackFiles.byPart(versions, \.revision) : [versions]
         let kept = try Cores.map(shares.count, grain: 1) { (range) throws(TresorError) in
             let packs = PackReader(client: session.client, tresor: view.state.tresor, noting: opened)
-            var kept: [Kept] = []
+            var kept: [KeptItem] = []
             for version in shares[range].joined() {
                 let item = try view.item(of: version.record, at: version.revision, from: packs)
-                kept.append(Kept(sequence: version.revision, item: item))
+                kept.append(KeptItem(sequence: version.revision, item: item))
             }
             return kept
         }

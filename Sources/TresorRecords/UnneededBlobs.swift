@@ -89,7 +89,7 @@ struct KeptAttachments: Sendable {
 
     init() {}
 
-    init(of kept: [Kept]) {
+    init(of kept: [KeptItem]) {
         for kept in kept {
             if case .attachment(let place, _) = kept.item.content { insert(place, of: kept.sequence) }
         }

@@ -147,9 +147,9 @@ struct Checkpoint: Sendable {
     func kept(
         with keys: EpochKeys, commits: [UInt64: Entry],
         _ read: @Sendable (Int) throws(TresorError) -> [UInt8]?
-    ) throws(TresorError) -> [[Kept]] {
+    ) throws(TresorError) -> [[KeptItem]] {
         let kept = try Cores.map(body.volumes.count, grain: 1) { (range) throws(TresorError) in
-            var kept: [[Kept]] = []
+            var kept: [[KeptItem]] = []
             for place in range { kept.append(try volume(place, try read(place), with: keys).kept) }
             return kept
         }
@@ -177,7 +177,7 @@ struct VolumeIndex: Sendable {
     /// The first item of each volume that has any, by rising place.
     private let firsts: [(place: Int, sequence: UInt64, record: Name)]
 
-    init(_ checkpoint: Checkpoint, _ kept: [[Kept]]) {
+    init(_ checkpoint: Checkpoint, _ kept: [[KeptItem]]) {
         self.checkpoint = checkpoint
         firsts = kept.enumerated().compactMap { place, kept in
             kept.first.map { (place, $0.sequence, $0.item.record) }

@@ -33,7 +33,7 @@ struct VolumeProof: Sendable {
     /// Opens all volumes, from the home, and compares them with the base.
     ///
     /// - Throws: the errors of ``Checkpoint/kept(with:commits:_:)`` and of the comparison.
-    func kept() async throws(TresorError) -> [Kept] {
+    func kept() async throws(TresorError) -> [KeptItem] {
         try await kept { (place) throws(TresorError) in try files.volume(place, of: checkpoint) }
     }
 
@@ -45,7 +45,7 @@ struct VolumeProof: Sendable {
     ///   - read: reads the volume at a place.
     func kept(
         comparing isCompared: Bool = true, _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
-    ) async throws(TresorError) -> [Kept] {
+    ) async throws(TresorError) -> [KeptItem] {
         let kept = try await kept(of: checkpoint, read)
         if isCompared, !view.isByNewestVolumes { try await compare(kept) }
         return kept
@@ -53,7 +53,7 @@ struct VolumeProof: Sendable {
 
     private func kept(
         of checkpoint: Checkpoint, _ read: @escaping @Sendable (Int) throws(TresorError) -> [UInt8]?
-    ) async throws(TresorError) -> [Kept] {
+    ) async throws(TresorError) -> [KeptItem] {
         let keys = try await session.keyRing.keys(of: checkpoint.body.epoch, in: state)
         return try await Cores.apart { () throws(TresorError) in
             Array(try checkpoint.kept(with: keys, commits: commits, read).joined())
@@ -66,7 +66,7 @@ struct VolumeProof: Sendable {
     ///
     /// - Throws: ``TresorError/altered`` for volumes that are not what the packs say; ``TresorError/store(_:)`` for a
     ///   version that earlier volumes have left out, where nothing else is wrong: only its pack could tell.
-    private func compare(_ kept: [Kept]) async throws(TresorError) {
+    private func compare(_ kept: [KeptItem]) async throws(TresorError) {
         let base = view.volumes?.checkpoint
         let floor = base?.body.upto ?? 0
         var earlier: [UInt64: [Item]] = [:]

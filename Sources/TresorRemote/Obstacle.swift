@@ -21,7 +21,7 @@ package enum Obstacle: Hashable, Sendable {
     /// The answer has this status, and is that of a proxy or another program.
     case page(status: Int)
     /// A proxy gave the answer another form.
-    case changed(Change)
+    case changed(Alteration)
     /// The other side does not speak HTTP.
     case noHTTP
     /// The connection carries too little in the time there is.
@@ -64,7 +64,7 @@ package enum Obstacle: Hashable, Sendable {
     }
 
     /// The forms that a service never gives to an answer.
-    package enum Change: Hashable, Sendable {
+    package enum Alteration: Hashable, Sendable {
         /// `Transfer-Encoding`.
         case chunked
         /// `Content-Encoding`.

@@ -167,7 +167,7 @@ package struct ServiceClient: ServiceCaller {
     ) async throws(TresorError) -> Outcome {
         let authorization = try await authorization(for: operation, body: body, id: attempts.id)
         let request = TransportRequest(
-            target: "/v1/\(operation.rawValue)", authorization: authorization?.text, body: body,
+            target: WireForm.target(of: operation), authorization: authorization?.text, body: body,
             timeout: .seconds(seconds), maximumAnswerByteCount: ServiceOperation.maximumAnswerByteCount,
             isLongPoll: operation == .news, transfer: report.transfer)
         let answer: TransportAnswer

@@ -14,7 +14,7 @@ package protocol Transport: Sendable {
     func exchange(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer
 }
 
-/// One request: `POST` with a body of the type ``MediaType/text``.
+/// One request: `POST` with a body of the type ``WireForm/mediaType``.
 package struct TransportRequest: Sendable {
     /// The target, for example `/v1/append`.
     package let target: String
@@ -34,7 +34,7 @@ package struct TransportRequest: Sendable {
 /// One answer.
 package struct TransportAnswer: Sendable {
     package let status: Int
-    /// Whether the body is of the type ``MediaType/text``.
+    /// Whether the body is of the type ``WireForm/mediaType``.
     package let isOfService: Bool
     /// The time of the header `Date`, in seconds since 1970; `nil` for none.
     package let date: UInt64?
@@ -81,9 +81,4 @@ package struct TransportFailure: Error, Hashable, Sendable {
     /// The answer is not that of a service.
     static let foreign = TransportFailure(.store(.foreign))
     static let cancelled = TransportFailure(.cancelled)
-}
-
-/// The type of all bodies of a service.
-package enum MediaType {
-    package static let text = "application/vnd.tresor"
 }

@@ -64,7 +64,7 @@ extension TransportRequest {
     var wireBytes: [UInt8] {
         let lines = [
             "POST \(target) HTTP/1.1", "Host: 127.0.0.1", "Authorization: \(authorization ?? "")",
-            "Content-Type: \(MediaType.text)", "Content-Length: \(body.count)", "", "",
+            "Content-Type: \(WireForm.mediaType)", "Content-Length: \(body.count)", "", "",
         ]
         return Array(lines.joined(separator: "\r\n").utf8) + body
     }

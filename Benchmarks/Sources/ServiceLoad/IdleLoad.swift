@@ -122,7 +122,7 @@ struct IdleLoad {
             for: .news, body: body, id: try randomBytes(RequestStatement.idByteCount), time: Site.clock())
         let lines = [
             "POST /v1/news HTTP/1.1", "Host: 127.0.0.1:\(port)", "Authorization: \(authorization.text)",
-            "Content-Type: \(MediaType.text)", "Content-Length: \(body.count)", "", "",
+            "Content-Type: \(WireForm.mediaType)", "Content-Length: \(body.count)", "", "",
         ]
         return Array(lines.joined(separator: "\r\n").utf8) + body
     }

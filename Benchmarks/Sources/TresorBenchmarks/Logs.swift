@@ -53,7 +53,7 @@ enum Logs {
             let part = LogCopy(entries: Array(entries[start..<min(start + size, entries.count)]))
             home.replace(.log(tresor, part: UInt64(start / size)), with: part.bytes)
         }
-        home.replace(.state(tresor), with: try SnapshotStore(anna.identity).bytes(of: state))
+        home.replace(.state(tresor), with: try Snapshots(anna.identity).bytes(of: state))
         let times = try await Measure.byTurns(entries.count == 100_000 ? 3 : 5) {
             let client = Client(home: home, store: anna.client.store, clock: { 1_777_730_400 })
             _ = try Session(client: client, identity: anna.identity).client.archive.verifiedState(of: tresor)

@@ -67,7 +67,7 @@ struct Samples: @unchecked Sendable {
         keptWraps = kept.bytes
         export = try TresorExport(
             tresor: state.tresor, entries: entries, cards: [anna.chain, renewed.chain],
-            wraps: wraps.map { try Wrap($0) }
+            wraps: wraps.map { try UnverifiedWrap($0) }
         ).bytes
         var noted = NotedStores()
         for name in [StoreName(Array("/srv/clinic.db".utf8))].compactMap(\.self) {

@@ -92,7 +92,7 @@ package struct DeepAudit: Sendable {
         let present = try await client.store.wraps(of: wraps.map(\.user), in: state.tresor, epoch: epoch)
         guard present.count == wraps.count else { throw .store(.other) }
         return zip(wraps, present).filter { wrap, present in
-            guard let present = present.first, let stored = try? Wrap(present) else { return true }
+            guard let present = present.first, let stored = try? UnverifiedWrap(present) else { return true }
             return stored.user != wrap.user || stored.epoch != epoch || stored.firstEntry(in: state) == nil
         }.map(\.0)
     }

@@ -75,7 +75,7 @@ struct WrapCheck: Sendable {
 
     /// Whether these bytes are a wrap as the log calls for it.
     private static func fits(_ bytes: [UInt8], _ user: UserID, _ epoch: UInt64, in state: LogState) -> Bool {
-        guard let wrap = try? Wrap(bytes) else { return false }
+        guard let wrap = try? UnverifiedWrap(bytes) else { return false }
         return wrap.user == user && wrap.epoch == epoch && wrap.firstEntry(in: state) != nil
     }
 
@@ -86,7 +86,7 @@ struct WrapCheck: Sendable {
         let history = (state.members[user] ?? state.waiting[user])?.history
         let needed = history?.epochsToRelease(at: state.epoch) ?? state.approvalEpochs() ?? state.epoch...state.epoch
         let first = history?.firstEpoch ?? 1
-        let wraps = stored.compactMap { try? Wrap($0) }.filter { wrap in
+        let wraps = stored.compactMap { try? UnverifiedWrap($0) }.filter { wrap in
             wrap.tresor == state.tresor && wrap.user == user && chain.card(generation: wrap.generation) != nil
                 && wrap.isOfKind(of: user, in: state)
         }

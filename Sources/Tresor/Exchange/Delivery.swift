@@ -43,7 +43,7 @@ struct Delivery: Sendable {
 
     /// Whether the service takes a wrap without an entry.
     func takes(_ wrap: Wrap, in state: LogState) -> Bool {
-        guard let member = state.members[session.user], wrap.isNeeded(in: state) else { return false }
+        guard let member = state.members[session.user], wrap.unverified.isNeeded(in: state) else { return false }
         return member.history == .all || wrap.user == session.user
     }
 

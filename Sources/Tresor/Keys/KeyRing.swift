@@ -93,7 +93,7 @@ package actor KeyRing {
 
     /// Opens the wrap that a search took. Only one that fits counts.
     private func open(_ wrap: OwnWrap, _ search: inout KeySearch) throws(TresorError) -> EpochKeys {
-        let fitting = try fitting(wrap.bytes, of: wrap.epoch, in: search.state)
+        let fitting = try FittingWrap(wrap.bytes, of: wrap.epoch, in: search.state, for: identity)
         search.spend(wrap)
         let opened = try open(fitting, history: search.history, in: search.state, noting: &search.spoiled)
         // Another wrap of the epoch did not open, and that did no harm.
@@ -170,20 +170,8 @@ package actor KeyRing {
         _ bytes: [UInt8], of epoch: UInt64, in state: LogState, history: History
     ) throws(TresorError) -> EpochKeys {
         var spoiled: SpoiledWrap?
-        return try open(fitting(bytes, of: epoch, in: state), history: history, in: state, noting: &spoiled)
-    }
-
-    /// Makes the cheap checks of a wrap (SPEC §9.6, `openWrap` steps 1 to 4).
-    private func fitting(
-        _ bytes: [UInt8], of epoch: UInt64, in state: LogState
-    ) throws(TresorError) -> FittingWrap {
-        guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
-            throw .noAccess
-        }
-        let wrap = try Wrap(bytes)
-        guard let card = chain.card(generation: wrap.generation) else { throw .altered }
-        try wrap.check(for: identity, of: state.tresor, statement: statement, card: card)
-        return FittingWrap(wrap: wrap, bytes: bytes, statement: statement, card: card)
+        let fitting = try FittingWrap(bytes, of: epoch, in: state, for: identity)
+        return try open(fitting, history: history, in: state, noting: &spoiled)
     }
 
     private func open(
@@ -268,7 +256,7 @@ extension KeyRing {
         var own = await ownWraps(in: state, epoch: epoch, askingStore: askingStore)
         guard let member = state.members[identity.user], member.approvedBy != nil,
             released[state.tresor]?.sequence != member.since,
-            own.wraps.contains(where: { (try? Wrap($0.bytes))?.isWaiting == true })
+            own.wraps.contains(where: { (try? UnverifiedWrap($0.bytes))?.isWaiting == true })
         else { return own }
         do throws(TresorError) {
             released[state.tresor] = try await release(in: state, at: member.since)
@@ -326,7 +314,7 @@ extension KeyRing {
         let stored = try await client.store.wraps(of: identity.user, in: state.tresor, epoch: only)
         var wraps: [UInt64: [[UInt8]]] = [:]
         for bytes in stored {
-            let epoch = if let only { only } else { try Wrap(bytes).epoch }
+            let epoch = if let only { only } else { try UnverifiedWrap(bytes).epoch }
             wraps[epoch, default: []].append(bytes)
         }
         var keys: [ApprovalKeys.Box] = []
@@ -341,7 +329,7 @@ extension KeyRing {
         var refusal: TresorError?
         for bytes in wraps.prefix(Wrap.maximumCount) {
             do throws(TresorError) {
-                let fitting = try fitting(bytes, of: epoch, in: state)
+                let fitting = try FittingWrap(bytes, of: epoch, in: state, for: identity)
                 let key = try fitting.wrap.openApproval(
                     as: identity, of: state.tresor, statement: fitting.statement, card: fitting.card)
                 return ApprovalKeys.Box(key)

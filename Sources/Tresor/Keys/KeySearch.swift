@@ -13,10 +13,21 @@ struct OwnWrap {
 
 /// A wrap that may be this person's for that epoch; only opening it decides.
 struct FittingWrap {
-    let wrap: Wrap
+    let wrap: UnverifiedWrap
     let bytes: [UInt8]
     let statement: Epoch
     let card: Card
+
+    /// Makes the cheap checks of a wrap (SPEC §9.6, `openWrap` steps 1 to 4).
+    init(_ bytes: [UInt8], of epoch: UInt64, in state: LogState, for identity: Identity) throws(TresorError) {
+        guard let statement = state.statement(of: epoch), let chain = state.chain(of: identity.user) else {
+            throw .noAccess
+        }
+        let wrap = try UnverifiedWrap(bytes)
+        guard let card = chain.card(generation: wrap.generation) else { throw .altered }
+        try wrap.check(for: identity, of: state.tresor, statement: statement, card: card)
+        (self.wrap, self.bytes, self.statement, self.card) = (wrap, bytes, statement, card)
+    }
 }
 
 /// The wraps of one person, and the first error on the way to them.
@@ -28,7 +39,7 @@ struct OwnWraps {
 
     mutating func add(_ bytes: [UInt8], of epoch: UInt64?) {
         do throws(TresorError) {
-            let claimed = try Wrap(bytes).epoch
+            let claimed = try UnverifiedWrap(bytes).epoch
             wraps.append(OwnWrap(epoch: epoch ?? claimed, bytes: bytes, isKept: false))
         } catch {
             refusal = refusal ?? error

@@ -53,7 +53,7 @@ package struct ApprovalEvidence: Hashable, Sendable {
         encoder.preamble(.approvalEvidence)
         encoder.digest(tresor.digest)
         encoder.digest(try Entry(approval).hash())
-        encoder.integer(try Wrap(wrap).epoch)
+        encoder.integer(try UnverifiedWrap(wrap).epoch)
         return try BLAKE2b.hash(.evidenceHash, encoder.bytes)
     }
 }

@@ -127,8 +127,8 @@ public struct Contacts: Sendable {
             return
         }
         guard outcome == .conflict else { throw .store(.notStored) }
-        let isTaken = try await store.cards(handle: chain.handle.bytes).contains { bytes in
-            (try? CardChain(bytes))?.user != chain.user
+        let isTaken = try await store.shownChains(under: chain.handle).contains { shown in
+            (try? shown.chain(of: chain.user)) == nil
         }
         throw isTaken ? .unverified : .busy
     }
@@ -272,18 +272,11 @@ public struct Contacts: Sendable {
 
     func offeredChains(handle: Name) async throws(TresorError) -> [CardChain] {
         var chains: [CardChain] = []
-        for bytes in try await store.cards(handle: handle.bytes) {
-            let chain = try CardChain(bytes)
-            guard chain.handle == handle else { throw .altered }
-            chains.append(chain)
-        }
+        for shown in try await store.shownChains(under: handle) { chains.append(try shown.chain(under: handle)) }
         return chains
     }
 
     func offeredChain(of user: UserID) async throws(TresorError) -> CardChain? {
-        guard let bytes = try await store.card(of: user) else { return nil }
-        let chain = try CardChain(bytes)
-        guard chain.user == user else { throw .altered }
-        return chain
+        try await store.shownChain(of: user)?.chain(of: user)
     }
 }

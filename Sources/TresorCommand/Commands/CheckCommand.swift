@@ -201,8 +201,8 @@ struct CheckCommand: InputsCommand {
         do {
             try workplace.invocation.refuseStore(path, own)
             let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
-            let opener = FileOpener(workplace: workplace, acceptUnverified: false)
-            let start = try input.start(FileOpener.smallByteCount)
+            let opener = SealedFileReader(workplace: workplace, acceptUnverified: false)
+            let start = try input.start(SealedFileReader.smallByteCount)
             if let stored = try await opener.storedFile(input, startingWith: start) {
                 try await check(stored.header, subject, session, workplace, &report) { (session) throws(TresorError) in
                     try await session.files.verify(stored, expecting: .anyTresor).proof

@@ -64,7 +64,7 @@ struct DecryptCommand: InputsCommand {
         let workplace = try await CommandContext.open(options)
         try workplace.invocation.refuseOwnFiles(plan)
         try plan.refuseInputs()
-        let opener = FileOpener(
+        let opener = SealedFileReader(
             workplace: workplace, acceptUnverified: acceptUnverified, acceptForked: acceptForked,
             requiresCurrent: current)
         let session = try await workplace.unlock(to: "open files")
@@ -112,7 +112,7 @@ struct DecryptCommand: InputsCommand {
     }
 
     /// Finds an unverified person by the name in the log, if the log gives that name to one person only.
-    func checkAuthor(_ opened: FileProof, _ input: InputFile, _ opener: FileOpener) async throws {
+    func checkAuthor(_ opened: FileProof, _ input: InputFile, _ opener: SealedFileReader) async throws {
         guard let from else { return }
         let state = try await opener.state(of: opened.tresor)
         guard try opener.workplace.tresors.member(from, of: state) == opened.author.user else {

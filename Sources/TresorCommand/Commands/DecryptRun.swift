@@ -10,7 +10,7 @@ struct DecryptRun {
     let command: DecryptCommand
     let expectations: Expectations
     let session: Session
-    let opener: FileOpener
+    let opener: SealedFileReader
 
     /// More small INPUTs than this, or bytes in them, are not held at once.
     private static let batchCount = 128
@@ -61,14 +61,14 @@ struct DecryptRun {
         let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
         let output = try command.place.file(
             for: step, access: .owner, input: input, replaces: command.force, alone: isOne ? nil : command.alone)
-        let start = try input.start(FileOpener.smallByteCount)
+        let start = try input.start(SealedFileReader.smallByteCount)
         if let output, let file = try await opener.storedFile(input, startingWith: start, beside: output) {
             let proof = try await write(file, to: output, from: input)
             var reporters: [TresorID: FileReporter] = [:]
             try await finish(proof, step, input, output, content: nil, isOne: isOne, &reporters)
             return nil
         }
-        if output == nil, let count = input.byteCount, count > FileOpener.limit {
+        if output == nil, let count = input.byteCount, count > SealedFileReader.limit {
             throw Self.tooLarge
         }
         let file = try opener.sealedFile(input, startingWith: start)
@@ -151,7 +151,7 @@ struct DecryptRun {
     private func writeToStandardOutput(
         _ content: [UInt8], _ step: OutputPlan.Step, _ report: FileReport
     ) throws {
-        guard content.count <= FileOpener.standardOutputLimit else { throw Self.tooLarge }
+        guard content.count <= SealedFileReader.standardOutputLimit else { throw Self.tooLarge }
         let isForced = step.target == .standardOutput(isForced: true)
         try workplace.output.refuseForTerminal(
             content.span, isForced: isForced, hints: ["tresor … -o FILE", "tresor … -o -"])

@@ -87,10 +87,10 @@ struct EncryptRun {
     /// Whether a file is empty, or sealed of nothing.
     private func hasNothing(_ path: String) async -> Bool {
         guard let former = try? InputFile(path, standardInput: StandardInput()), let count = former.byteCount,
-            count <= FileOpener.smallByteCount
+            count <= SealedFileReader.smallByteCount
         else { return false }
         guard count > 0 else { return true }
-        let opener = FileOpener(workplace: workplace, acceptUnverified: false)
+        let opener = SealedFileReader(workplace: workplace, acceptUnverified: false)
         guard let file = try? opener.sealedFile(former),
             let opened = try? await session.files.open(file, expecting: .anyTresor)
         else { return false }

@@ -188,7 +188,7 @@ struct GetCommand: SurfaceCommand {
     /// The content, held in memory.
     private func content(of record: Record, _ reading: Reading) async throws -> [UInt8] {
         if let content = record.content { return content }
-        guard record.mostByteCount <= FileOpener.standardOutputLimit else {
+        guard record.mostByteCount <= SealedFileReader.standardOutputLimit else {
             throw CommandFailure.usage("the content is too large for standard output", hints: Self.toFile)
         }
         var sink = MemorySink()

@@ -40,8 +40,8 @@ struct InspectCommand: InputsCommand {
     }
 
     private func inspect(_ input: InputFile, _ workplace: CommandContext) async throws {
-        let opener = FileOpener(workplace: workplace, acceptUnverified: false)
-        let start = try input.start(FileOpener.smallByteCount)
+        let opener = SealedFileReader(workplace: workplace, acceptUnverified: false)
+        let start = try input.start(SealedFileReader.smallByteCount)
         let kind = FileKind(of: start)
         if kind == .export { return try show(try ExportFile.read(input, after: start), input, workplace) }
         // Everything else is judged as a card.

@@ -79,9 +79,8 @@ struct KitCopyFile {
         let elsewhere = "tresor … {--store} --store FILE"
         do throws(TresorError) {
             guard try await !store.users(prefix: [], limit: 1).isEmpty else { return true }
-            if let bytes = try await store.card(of: user) {
-                let shown = try CardChain(bytes)
-                guard shown.user == user else { throw .altered }
+            if let shown = try await store.shownChain(of: user) {
+                let shown = try shown.chain(of: user)
                 guard copy.chain.extends(shown) else { throw .forked }
                 return false
             }

@@ -34,7 +34,7 @@ struct ResealCommand: InputsCommand {
         guard !inputs.contains("-") else { throw CommandFailure.usage("reseal works on files in place") }
         let workplace = try await CommandContext.open(options)
         let session = try await workplace.unlock(to: "seal files again")
-        let opener = FileOpener(workplace: workplace, acceptUnverified: false, isResealing: true)
+        let opener = SealedFileReader(workplace: workplace, acceptUnverified: false, isResealing: true)
         let progress = workplace.invocation.progress("resealing")
         let own = workplace.invocation.ownFiles
         var outcomes = Outcomes()
@@ -58,14 +58,14 @@ struct ResealCommand: InputsCommand {
 
     /// - Returns: whether the file was, or would be, sealed again.
     private func reseal(
-        _ path: String, _ own: OwnFiles, _ session: Session, _ opener: FileOpener
+        _ path: String, _ own: OwnFiles, _ session: Session, _ opener: SealedFileReader
     ) async throws -> Bool {
         let workplace = opener.workplace
         try workplace.invocation.refuseStore(path, own)
         let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
         let output = OutputFile(path: path, access: .asBefore(input))
         try output.check()
-        let start = try input.start(FileOpener.smallByteCount)
+        let start = try input.start(SealedFileReader.smallByteCount)
         if let stored = try await opener.storedFile(input, startingWith: start) {
             return try await reseal(stored, input, output, startingWith: start, session, opener)
         }
@@ -97,7 +97,7 @@ struct ResealCommand: InputsCommand {
     /// A large file, which does not pass through memory as a whole.
     private func reseal(
         _ file: StoredFile<SealedFileSource>, _ input: InputFile, _ output: OutputFile, startingWith start: [UInt8],
-        _ session: Session, _ opener: FileOpener
+        _ session: Session, _ opener: SealedFileReader
     ) async throws -> Bool {
         guard !dryRun else {
             return try await foresee(file.header, input, session, opener) { () throws(TresorError) in
@@ -110,7 +110,7 @@ struct ResealCommand: InputsCommand {
         let progress = opener.workplace.invocation.progress("resealing \(input.shownName)")
         defer { progress.finish() }
         let source = FileBytes(input.descriptor, owner: input, byteCount: input.byteCount ?? 0)
-        let text = try await FileOpener.textAround(source, startingWith: start)
+        let text = try await SealedFileReader.textAround(source, startingWith: start)
         if !text.before.isEmpty { try output.write(text.before.span) }
         let isArmoured = PastedArmour.begin(in: start) != nil
         var sink = OutputSink(output, note, progress, total: file.source.byteCount, isArmoured: isArmoured)
@@ -145,7 +145,7 @@ struct ResealCommand: InputsCommand {
 
     /// Repeats the work if the person agrees to continue under a clock far from the log's.
     private func asking<Result>(
-        _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
+        _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: SealedFileReader,
         _ body: () async throws -> Result
     ) async throws -> Result {
         do {
@@ -160,7 +160,7 @@ struct ResealCommand: InputsCommand {
 
     /// Reports the change without making it: opens the file as a real run would, and writes nothing.
     private func foresee(
-        _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: FileOpener,
+        _ header: FileHeader, _ input: InputFile, _ session: Session, _ opener: SealedFileReader,
         _ resealingEpoch: () async throws(TresorError) -> UInt64?
     ) async throws -> Bool {
         let epoch = try await opener.attempt(header, as: session, from: input, resealingEpoch)

@@ -18,7 +18,7 @@ extension CommandContext {
 
     /// The failure for a card of this person in the store that is no beginning of this home's.
     func otherKeys(than mine: CardChain) async -> CommandFailure {
-        let shown = (try? await client.store.card(of: mine.user)).flatMap { try? CardChain($0) }
+        let shown = (try? await client.store.shownChain(of: mine.user))?.chain(extending: mine)
         guard shown?.isNewer(than: mine) == true else { return OldKeys.othersFailure }
         var failure = OldKeys.failure
         if service != nil { failure.hints.insert(OldKeys.login, at: 0) }
@@ -29,8 +29,8 @@ extension CommandContext {
     /// request itself, and is not asked for them.
     func refuseReplacedKeys(_ session: Session) async throws {
         let mine = session.identity.chain
-        guard service == nil, let shown = try await session.client.store.card(of: mine.user) else { return }
-        if (try? CardChain(shown))?.isNewer(than: mine) == true { throw OldKeys.failure }
+        guard service == nil, let shown = try await session.client.store.shownChain(of: mine.user) else { return }
+        if shown.chain(extending: mine)?.isNewer(than: mine) == true { throw OldKeys.failure }
     }
 }
 

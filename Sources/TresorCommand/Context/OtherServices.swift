@@ -8,7 +8,7 @@ import TresorRemote
 /// The services that a home has used, without the one of the command: what a command changes here stays there as it was.
 struct OtherServices {
     /// The change that a command has made in this home, and in its store.
-    enum Change {
+    enum NewSecret {
         case password, keys
     }
 
@@ -60,7 +60,7 @@ struct OtherServices {
     }
 
     /// Says of each what it goes on taking, and the command that ends it there.
-    func tell(_ change: Change) {
+    func tell(_ change: NewSecret) {
         for service in services {
             guard let command = command(for: change, at: service) else { continue }
             let place = DisplayText.quoted(service.address.description)
@@ -74,7 +74,7 @@ struct OtherServices {
     }
 
     /// The same for an object; `nil` if there is none of them.
-    func json(_ change: Change) -> JSON? {
+    func json(_ change: NewSecret) -> JSON? {
         let rows: [JSON] = services.compactMap { service in
             command(for: change, at: service).map { command in
                 JSON.object([
@@ -87,7 +87,7 @@ struct OtherServices {
     }
 
     /// The command that brings a change to a service; `nil` if nothing there is older.
-    private func command(for change: Change, at service: Service) -> String? {
+    private func command(for change: NewSecret, at service: Service) -> String? {
         let options = places.options(to: service.address.description)
         switch (change, service.hasLogin) {
         case (.password, true): return "tresor passwd \(options)"

@@ -67,24 +67,24 @@ enum Resources {
         return true
     }
 
-    private final class Work: Sendable {
+    private final class ThreadBody: Sendable {
         let run: @Sendable () -> Void
 
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 
         static func take(_ pointer: UnsafeMutableRawPointer) {
-            Unmanaged<Work>.fromOpaque(pointer).takeRetainedValue().run()
+            Unmanaged<ThreadBody>.fromOpaque(pointer).takeRetainedValue().run()
         }
     }
 
     private static func thread(_ work: @escaping @Sendable () -> Void) -> pthread_t? {
-        let work = Unmanaged.passRetained(Work(work))
+        let work = Unmanaged.passRetained(ThreadBody(work))
         #if canImport(Darwin)
             var started: pthread_t?
             let code = pthread_create(
                 &started, nil,
                 { pointer in
-                    Work.take(pointer)
+                    ThreadBody.take(pointer)
                     return nil
                 }, work.toOpaque())
         #else
@@ -92,7 +92,7 @@ enum Resources {
             let code = pthread_create(
                 &started, nil,
                 { pointer in
-                    if let pointer { Work.take(pointer) }
+                    if let pointer { ThreadBody.take(pointer) }
                     return nil
                 }, work.toOpaque())
         #endif

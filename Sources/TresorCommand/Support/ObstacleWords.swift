@@ -83,7 +83,7 @@ extension Obstacle.Place {
     fileprivate var words: String { (isProxy ? "the proxy " : "") + DisplayText.quoted(host) }
 }
 
-extension Obstacle.Change {
+extension Obstacle.Alteration {
     fileprivate var words: String {
         switch self {
         case .chunked: "it comes in chunks"

@@ -143,12 +143,12 @@ package enum Cores {
 /// Threads beside those that serve all tasks of the process. One that is free takes the work that has waited longest.
 private final class Workers: TaskExecutor {
     /// Returns whether it goes on after other work had its turn.
-    typealias Work = @Sendable () -> Bool
+    typealias Run = @Sendable () -> Bool
 
     private struct State {
         /// The queues that have nothing to do.
         var idle: [Int]
-        var waiting: [Work] = []
+        var waiting: [Run] = []
     }
 
     /// Each of these queues has a thread of its own while it works.
@@ -169,7 +169,7 @@ private final class Workers: TaskExecutor {
     }
 
     /// Runs work until it returns `false`. Other work gets its turn after each run.
-    func run(_ work: @escaping Work) {
+    func run(_ work: @escaping Run) {
         let free = state.withLock { state in
             let free = state.idle.popLast()
             if free == nil { state.waiting.append(work) }
@@ -180,11 +180,11 @@ private final class Workers: TaskExecutor {
     }
 
     /// Works until nothing waits.
-    private func begin(_ work: @escaping Work, on queue: Int) {
+    private func begin(_ work: @escaping Run, on queue: Int) {
         var work = work
         while true {
             let goesOn = work()
-            let next = state.withLock { state -> Work? in
+            let next = state.withLock { state -> Run? in
                 if goesOn { state.waiting.append(work) }
                 guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
                 state.idle.append(queue)

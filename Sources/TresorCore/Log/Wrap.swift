@@ -2,16 +2,89 @@
 
 package import TresorCrypto
 
-/// The keys of an epoch, wrapped to the card of one member (SPEC §9.6). It carries no signature: the commitments in the
-/// log authenticate its content.
+/// The keys of an epoch, wrapped to the card of one member (SPEC §9.6): made here, or judged by a log that calls for it.
+/// It carries no signature: the commitments in the log authenticate its content.
 package struct Wrap: Hashable, Sendable {
-    /// TK, or an approver's key; TK and HK; the two of a waiting person, sealed under their approval key.
-    private static let ciphertextCounts = [32 + 16, 64 + 16, 32 + 72 + 16, 64 + 72 + 16]
     /// The maximum size in bytes: 1359.
     package static let maximumByteCount = 1359
     /// The maximum number of wraps of a person for one epoch that a service keeps, and of which a reader opens one after
     /// the other: 16.
     package static let maximumCount = 16
+
+    /// The wrap as everybody else has it, who has not judged it.
+    package let unverified: UnverifiedWrap
+
+    package var tresor: TresorID { unverified.tresor }
+    package var epoch: UInt64 { unverified.epoch }
+    package var user: UserID { unverified.user }
+    package var bytes: [UInt8] { unverified.bytes }
+
+    /// Takes a wrap that a log calls for.
+    fileprivate init(judged wrap: UnverifiedWrap) { unverified = wrap }
+
+    /// Wraps an epoch's keys for a member.
+    ///
+    /// - Parameter secret: TK, or TK ‖ HK; one buffer serves many members.
+    /// - Throws: ``TresorError/noAccess`` if HK is to be wrapped and missing.
+    package init(
+        _ secret: Span<UInt8>, epoch: UInt64, of tresor: TresorID, for card: Card, user: UserID,
+        history: History
+    ) throws(TresorError) {
+        let count = history == .all ? 64 : 32
+        guard count <= secret.count else { throw .noAccess }
+        self.init(
+            epoch: epoch, of: tresor, for: card, user: user,
+            wrapped: try XWing.hpkeWrap(
+                secret.extracting(first: count), for: card.kemKey,
+                info: UnverifiedWrap.info(tresor: tresor, epoch: epoch, user: user, card: card)))
+    }
+
+    /// Wraps an epoch's keys for one member.
+    package init(
+        _ keys: EpochKeys, of tresor: TresorID, for card: Card, user: UserID, history: History
+    ) throws(TresorError) {
+        let secret = try keys.secret()
+        try self.init(
+            secret.span, epoch: keys.epoch, of: tresor, for: card, user: user, history: history)
+    }
+
+    /// Wraps the keys of an epoch for a person who waits: sealed under the person's approval key, so that the card alone
+    /// does not open them (SPEC §9.11).
+    ///
+    /// - Throws: ``TresorError/noAccess`` without HK, from which the approval key comes.
+    package init(
+        waiting keys: EpochKeys, of tresor: TresorID, for card: Card, user: UserID, history: History
+    ) throws(TresorError) {
+        let secret = try keys.secret()
+        let plaintext = try keys.approvalKey(of: tresor).key(of: user).seal(
+            secret.span.extracting(first: history == .all ? 64 : 32), epoch: keys.epoch, of: tresor, user: user)
+        self.init(
+            epoch: keys.epoch, of: tresor, for: card, user: user,
+            wrapped: try XWing.hpkeWrap(
+                plaintext.span, for: card.kemKey,
+                info: UnverifiedWrap.info(tresor: tresor, epoch: keys.epoch, user: user, card: card)))
+    }
+
+    /// Wraps the approval key of an epoch for an approver (SPEC §9.11).
+    package init(
+        approval key: borrowing ApprovalKey, of tresor: TresorID, for card: Card, user: UserID
+    ) throws(TresorError) {
+        self.init(
+            epoch: key.epoch, of: tresor, for: card, user: user,
+            wrapped: try XWing.hpkeWrap(
+                key.span, for: card.kemKey,
+                info: UnverifiedWrap.info(.approvalWrap, tresor: tresor, epoch: key.epoch, user: user, card: card)))
+    }
+
+    private init(epoch: UInt64, of tresor: TresorID, for card: Card, user: UserID, wrapped: XWing.Wrapped) {
+        unverified = UnverifiedWrap(epoch: epoch, of: tresor, for: card, user: user, wrapped: wrapped)
+    }
+}
+
+/// The bytes that somebody gives as a wrap. What it names is a claim, until it opens or a log calls for it.
+package struct UnverifiedWrap: Hashable, Sendable {
+    /// TK, or an approver's key; TK and HK; the two of a waiting person, sealed under their approval key.
+    private static let ciphertextCounts = [32 + 16, 64 + 16, 32 + 72 + 16, 64 + 72 + 16]
 
     package let tresor: TresorID
     package let epoch: UInt64
@@ -43,32 +116,12 @@ package struct Wrap: Hashable, Sendable {
     /// Whether its keys are sealed under an approval key too.
     package var isWaiting: Bool { wrapped.ciphertext.count >= Self.ciphertextCounts[2] }
 
-    /// Wraps an epoch's keys for a member.
-    ///
-    /// - Parameter secret: TK, or TK ‖ HK; one buffer serves many members.
-    /// - Throws: ``TresorError/noAccess`` if HK is to be wrapped and missing.
-    package init(
-        _ secret: Span<UInt8>, epoch: UInt64, of tresor: TresorID, for card: Card, user: UserID,
-        history: History
-    ) throws(TresorError) {
-        let count = history == .all ? 64 : 32
-        guard count <= secret.count else { throw .noAccess }
+    fileprivate init(epoch: UInt64, of tresor: TresorID, for card: Card, user: UserID, wrapped: XWing.Wrapped) {
         self.tresor = tresor
         self.epoch = epoch
         self.user = user
-        self.generation = card.generation
-        wrapped = try XWing.hpkeWrap(
-            secret.extracting(first: count), for: card.kemKey,
-            info: Self.info(tresor: tresor, epoch: epoch, user: user, card: card))
-    }
-
-    /// Wraps an epoch's keys for one member.
-    package init(
-        _ keys: EpochKeys, of tresor: TresorID, for card: Card, user: UserID, history: History
-    ) throws(TresorError) {
-        let secret = try keys.secret()
-        try self.init(
-            secret.span, epoch: keys.epoch, of: tresor, for: card, user: user, history: history)
+        generation = card.generation
+        self.wrapped = wrapped
     }
 
     /// Checks that the wrap names this person, epoch and card, and that they have its seed. Opens nothing.
@@ -82,42 +135,6 @@ package struct Wrap: Hashable, Sendable {
             && generation == card.generation
         guard isHere else { throw .altered }
         guard generation <= identity.generation else { throw .noAccess }
-    }
-
-    /// Wraps the keys of an epoch for a person who waits: sealed under the person's approval key, so that the card alone
-    /// does not open them (SPEC §9.11).
-    ///
-    /// - Throws: ``TresorError/noAccess`` without HK, from which the approval key comes.
-    package init(
-        waiting keys: EpochKeys, of tresor: TresorID, for card: Card, user: UserID, history: History
-    ) throws(TresorError) {
-        let secret = try keys.secret()
-        let plaintext = try keys.approvalKey(of: tresor).key(of: user).seal(
-            secret.span.extracting(first: history == .all ? 64 : 32), epoch: keys.epoch, of: tresor, user: user)
-        self.init(
-            epoch: keys.epoch, of: tresor, for: card, user: user,
-            wrapped: try XWing.hpkeWrap(
-                plaintext.span, for: card.kemKey,
-                info: Self.info(tresor: tresor, epoch: keys.epoch, user: user, card: card)))
-    }
-
-    /// Wraps the approval key of an epoch for an approver (SPEC §9.11).
-    package init(
-        approval key: borrowing ApprovalKey, of tresor: TresorID, for card: Card, user: UserID
-    ) throws(TresorError) {
-        self.init(
-            epoch: key.epoch, of: tresor, for: card, user: user,
-            wrapped: try XWing.hpkeWrap(
-                key.span, for: card.kemKey,
-                info: Self.info(.approvalWrap, tresor: tresor, epoch: key.epoch, user: user, card: card)))
-    }
-
-    private init(epoch: UInt64, of tresor: TresorID, for card: Card, user: UserID, wrapped: XWing.Wrapped) {
-        self.tresor = tresor
-        self.epoch = epoch
-        self.user = user
-        generation = card.generation
-        self.wrapped = wrapped
     }
 
     /// Returns the entry from which on a log calls for this wrap: its receiver is a member, waits or approves then, its
@@ -168,6 +185,21 @@ package struct Wrap: Hashable, Sendable {
         guard firstEntry(in: state) != nil, generation == state.chain(of: user)?.newest.generation else { return false }
         let history = (state.members[user] ?? state.waiting[user])?.history
         return (history?.epochsToRelease(at: state.epoch) ?? epochs)?.contains(epoch) ?? false
+    }
+
+    /// The wrap, if a log calls for it at its end, and the entry from which on it does.
+    package func called(in state: LogState) -> (wrap: Wrap, firstEntry: UInt64)? {
+        firstEntry(in: state).map { (wrap: Wrap(judged: self), firstEntry: $0) }
+    }
+
+    /// The wrap, if a log calls for it and its receiver needs it.
+    package func needed(in state: LogState) -> Wrap? { isNeeded(in: state) ? Wrap(judged: self) : nil }
+
+    /// The same, for many wraps.
+    ///
+    /// - Parameter epochs: those of ``LogState/approvalEpochs(without:)``.
+    package func needed(in state: LogState, approving epochs: ClosedRange<UInt64>?) -> Wrap? {
+        isNeeded(in: state, approving: epochs) ? Wrap(judged: self) : nil
     }
 
     /// Opens a waiting wrap as far as its receiver does alone: the sealed keys.
@@ -246,7 +278,7 @@ package struct Wrap: Hashable, Sendable {
         return encoder.bytes
     }
 
-    private static func info(
+    fileprivate static func info(
         _ label: DomainLabel = .epochWrap, tresor: TresorID, epoch: UInt64, user: UserID, card: Card
     ) -> [UInt8] {
         label.message(

@@ -98,7 +98,7 @@ package struct RecordTable: Sendable {
     /// Begins with what a checkpoint keeps, in place of all commits up to its floor.
     ///
     /// - Parameter kept: the items of its volumes, checked by ``checkVolumes(_:upto:blobCount:)``.
-    package init(kept: [Kept], upto floor: UInt64) {
+    package init(kept: [KeptItem], upto floor: UInt64) {
         for kept in kept { take(kept.item, at: kept.sequence, isVouched: true) }
         taken = floor
         isByVolumes = true
@@ -216,7 +216,7 @@ extension RecordTable {
     ///   - open: opens the pack of a commit.
     ///   - volumes: gives what the newest checkpoint keeps; asked only where a pack at or below the floor is missing.
     package static func readRecords(
-        _ entries: [Entry], floor: UInt64, open: (Entry) -> PackOutcome, volumes: () throws(TresorError) -> [Kept]
+        _ entries: [Entry], floor: UInt64, open: (Entry) -> PackOutcome, volumes: () throws(TresorError) -> [KeptItem]
     ) -> RecordTable {
         var table = RecordTable()
         for entry in entries.prefix(while: { $0.sequence <= floor }) { table.take(open(entry), at: entry.sequence) }
@@ -239,7 +239,7 @@ extension RecordTable {
     ///   - blobCount: gives the number of blobs of a commit; `nil` for an entry that is none, or is void.
     /// - Throws: ``TresorError/altered``.
     package static func checkVolumes(
-        _ kept: [Kept], upto: UInt64, blobCount: (UInt64) -> Int?
+        _ kept: [KeptItem], upto: UInt64, blobCount: (UInt64) -> Int?
     ) throws(TresorError) {
         guard Volume.areRising(kept), kept.last?.sequence ?? 0 <= upto else { throw .altered }
         for kept in kept {
@@ -257,7 +257,8 @@ extension RecordTable {
     /// - Throws: ``TresorError/altered`` for an item that no pack has, a head that is not kept, and a replaced item
     ///   without every later one of its record; the errors of `items`.
     package static func comparePacks(
-        _ kept: [Kept], upto: UInt64, commits: some Sequence<UInt64>, items: (UInt64) throws(TresorError) -> [PackItem]?
+        _ kept: [KeptItem], upto: UInt64, commits: some Sequence<UInt64>,
+        items: (UInt64) throws(TresorError) -> [PackItem]?
     ) throws(TresorError) {
         var table = RecordTable()
         var history: [Name: [UInt64]] = [:]

@@ -3,7 +3,7 @@
 package import TresorCrypto
 
 /// An item that a checkpoint keeps, and the commit that it is from (SPEC §19.5).
-package struct Kept: Hashable, Sendable {
+package struct KeptItem: Hashable, Sendable {
     /// The sequence number of the commit.
     package let sequence: UInt64
     /// The item, as the pack of that commit had it.
@@ -34,7 +34,7 @@ package struct Kept: Hashable, Sendable {
     package static func byteCount(ofItem byteCount: Int) -> Int { 8 + byteCount }
 
     /// Whether this stands before another in the volumes of a checkpoint.
-    func precedes(_ other: Kept) -> Bool { (sequence, item.record) < (other.sequence, other.item.record) }
+    func precedes(_ other: KeptItem) -> Bool { (sequence, item.record) < (other.sequence, other.item.record) }
 }
 
 /// A part of what a checkpoint keeps, sealed for members with full history (SPEC §19.5).
@@ -45,12 +45,12 @@ package struct Volume: Hashable, Sendable {
     package static let leastByteCount = 4
 
     /// The kept items, by rising sequence and record name.
-    package let kept: [Kept]
+    package let kept: [KeptItem]
 
     /// Takes items in their order.
     ///
     /// - Throws: ``TresorError/usage(_:)`` for another order, and for more than 1 MiB.
-    package init(of kept: [Kept]) throws(TresorError) {
+    package init(of kept: [KeptItem]) throws(TresorError) {
         self.kept = kept
         guard Self.areRising(kept) else { throw .usage(.outOfOrder) }
         guard bytes.count <= Self.maximumByteCount else { throw .usage(.contentTooLong) }
@@ -63,14 +63,14 @@ package struct Volume: Hashable, Sendable {
         guard bytes.count <= Self.maximumByteCount else { throw .altered }
         var decoder = ByteDecoder(bytes)
         kept = try decoder.list(of: 0, byteCount: 8 + Item.leastByteCount) { (decoder) throws(TresorError) in
-            try Kept(from: &decoder)
+            try KeptItem(from: &decoder)
         }
         guard Self.areRising(kept) else { throw .altered }
         try decoder.end()
     }
 
     /// Whether items stand in the order of the volumes of a checkpoint.
-    static func areRising(_ kept: [Kept]) -> Bool {
+    static func areRising(_ kept: [KeptItem]) -> Bool {
         zip(kept, kept.dropFirst()).allSatisfy { $0.precedes($1) }
     }
 

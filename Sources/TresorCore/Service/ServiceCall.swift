@@ -90,6 +90,8 @@ package struct ServiceReply: Hashable, Sendable {
     /// 200, or the status of a refusal.
     package let status: Int
     package let body: [UInt8]
+    /// The media type of the body; `nil` for an answer without one.
+    package let mediaType: String?
     /// The error of a refusal; `nil` for 200.
     package let error: TresorError?
     /// The time after which to ask again, in seconds; for 429 and 503.
@@ -101,6 +103,7 @@ package struct ServiceReply: Hashable, Sendable {
     package init(_ answer: some ServiceMessage) {
         status = 200
         body = answer.bytes
+        mediaType = WireForm.mediaType
         error = nil
         retryAfter = nil
         cause = nil
@@ -110,23 +113,28 @@ package struct ServiceReply: Hashable, Sendable {
     package init(_ refusal: Refusal, retryAfter: UInt32? = nil) {
         status = refusal.status.rawValue
         body = refusal.body
+        mediaType = WireForm.mediaType
         error = refusal.error
         self.retryAfter = retryAfter
         cause = refusal.cause
     }
 
     /// An answer that was kept.
-    package init(body: [UInt8]) {
-        status = 200
+    package init(body: [UInt8]) { self.init(status: 200, mediaType: WireForm.mediaType, body: body) }
+
+    /// An answer that no operation gives.
+    package init(status: Int, mediaType: String?, body: [UInt8] = []) {
+        self.status = status
         self.body = body
+        self.mediaType = mediaType
         error = nil
         retryAfter = nil
         cause = nil
     }
 
     package static func == (one: ServiceReply, other: ServiceReply) -> Bool {
-        one.status == other.status && one.body == other.body && one.error == other.error
-            && one.retryAfter == other.retryAfter
+        one.status == other.status && one.body == other.body && one.mediaType == other.mediaType
+            && one.error == other.error && one.retryAfter == other.retryAfter
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -18,7 +18,7 @@ package struct TresorExport: Hashable, Sendable {
     /// The card chains of people, by rising user id.
     package let cards: [CardChain]
     /// The wraps, by rising user id and epoch.
-    package let wraps: [Wrap]
+    package let wraps: [UnverifiedWrap]
     /// Packs, attachments and volumes, by rising hash.
     package let blobs: [[UInt8]]
 
@@ -26,7 +26,7 @@ package struct TresorExport: Hashable, Sendable {
     ///
     /// - Throws: ``TresorError/usage(_:)`` with `contentTooLong` for more than 256 MiB.
     package init(
-        tresor: TresorID, entries: [[UInt8]], cards: [CardChain], wraps: [Wrap], blobs: [Blob: [UInt8]] = [:]
+        tresor: TresorID, entries: [[UInt8]], cards: [CardChain], wraps: [UnverifiedWrap], blobs: [Blob: [UInt8]] = [:]
     ) throws(TresorError) {
         self.tresor = tresor
         self.entries = entries
@@ -57,9 +57,9 @@ package struct TresorExport: Hashable, Sendable {
             lastCard = chain.user
             return chain
         }
-        var lastWrap: Wrap?
+        var lastWrap: UnverifiedWrap?
         wraps = try decoder.list(of: 0, byteCount: 3) { (decoder) throws(TresorError) in
-            let wrap = try Wrap(try decoder.vector16(1...Int(UInt16.max)))
+            let wrap = try UnverifiedWrap(try decoder.vector16(1...Int(UInt16.max)))
             guard wrap.tresor == tresor else { throw .altered }
             if let last = lastWrap {
                 guard last.user < wrap.user || last.user == wrap.user && last.epoch < wrap.epoch else { throw .altered }

@@ -122,7 +122,7 @@ package struct OPAQUELogin: ~Copyable {
         let transcript = OPAQUE.Transcript(
             context: parameters.context, client: names.client ?? envelope.keyPair.publicKey, first: message,
             server: names.server ?? serverKey, response: response, nonce: nonce, share: serverShare)
-        let exchange = try OPAQUE.Exchange(
+        let exchange = try OPAQUE.KeyExchange(
             Ristretto255.multiply(serverShare.span, by: share.privateKey),
             Ristretto255.multiply(serverKey.span, by: share.privateKey),
             Ristretto255.multiply(serverShare.span, by: envelope.keyPair.privateKey), transcript: transcript)

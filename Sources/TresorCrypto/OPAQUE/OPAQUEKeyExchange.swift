@@ -22,7 +22,7 @@ extension OPAQUE {
     }
 
     /// The results of the exchange for one transcript (RFC 9807 §6.4.2.2, SPEC §20.4).
-    struct Exchange: ~Copyable {
+    struct KeyExchange: ~Copyable {
         /// The server's code of the transcript, 64 bytes.
         let serverCode: SecretBytes
         /// The client's code of the transcript and of the server's code, 64 bytes.

@@ -116,7 +116,7 @@ package struct OPAQUEServer: ~Copyable, Sendable {
             context: context, client: names.client ?? clientKey, first: first, server: names.server ?? publicKey,
             response: response, nonce: drawn.nonce, share: drawn.share.publicKey)
         let clientShare = first.span.extracting(last: OPAQUE.keyByteCount)
-        let exchange = try OPAQUE.Exchange(
+        let exchange = try OPAQUE.KeyExchange(
             Ristretto255.multiply(clientShare, by: drawn.share.privateKey),
             Ristretto255.multiply(clientShare, by: privateKey),
             Ristretto255.multiply(clientKey.span, by: drawn.share.privateKey), transcript: transcript)

@@ -9,9 +9,6 @@ package import TresorCrypto
 /// There is no folded line and no bare line feed. ``obstacle`` says whether the answer is that of a service: then the
 /// length of its body stands in one `Content-Length`, so that no two readers can differ about where it ends.
 package struct AnswerHead: Hashable, Sendable {
-    /// The maximum size in bytes of all heads of an answer: 64 headers of 8 KiB, and as much again for one.
-    package static let maximumByteCount = 65 * 8 << 10
-
     /// 100 to 599.
     package let status: Int
     /// Whether the version is 1.1.
@@ -23,7 +20,7 @@ package struct AnswerHead: Hashable, Sendable {
     /// The header `Location`; `nil` for none.
     let location: String?
     /// The change that the bytes of the body are instead of the body; `nil` for the body.
-    let change: Obstacle.Change?
+    let change: Obstacle.Alteration?
     /// The header `Date`, in seconds since 1970; `nil` for none, and for another form.
     package let date: UInt64?
     /// The header `Retry-After` in seconds; `nil` for none, and for another form.
@@ -51,7 +48,7 @@ package struct AnswerHead: Hashable, Sendable {
 
     /// The obstacle for an answer that is not that of a service; `nil` for that of a service.
     package var obstacle: Obstacle? {
-        guard type == MediaType.text else {
+        guard type == WireForm.mediaType else {
             switch status {
             case 502...504: return .away(status: status)
             case 300...399: return .redirect(to: location ?? "")
@@ -83,7 +80,7 @@ package struct AnswerHead: Hashable, Sendable {
 
     /// The lines before the empty one. Each ends with CR LF, and neither is elsewhere.
     private static func lines(of bytes: [UInt8]) throws(TresorError) -> [ArraySlice<UInt8>] {
-        guard bytes.count <= maximumByteCount, end(in: bytes) == bytes.count else { throw .altered }
+        guard bytes.count <= WireForm.maximumAnswerHeadByteCount, end(in: bytes) == bytes.count else { throw .altered }
         var lines: [ArraySlice<UInt8>] = []
         var start = 0
         while start < bytes.count - 2 {
@@ -130,7 +127,7 @@ private struct Headers {
     var length: Int?
     var type: String?
     var location: String?
-    var change: Obstacle.Change?
+    var change: Obstacle.Alteration?
     var date: ArraySlice<UInt8>?
     var retryAfter: ArraySlice<UInt8>?
     var isLast = false

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TresorCore
 import TresorCrypto
 
 /// Reads one answer from a connection.
@@ -36,7 +37,7 @@ package enum AnswerReader {
     package static func head(
         _ bytes: inout [UInt8], receive: () throws(TransportFailure) -> [UInt8]
     ) throws(TransportFailure) -> AnswerHead {
-        var left = AnswerHead.maximumByteCount
+        var left = WireForm.maximumAnswerHeadByteCount
         var searched = 0
         while true {
             guard beginsAsHead(bytes) else { throw TransportFailure(.noHTTP) }

@@ -2,6 +2,7 @@
 
 #if !canImport(Darwin)
     import Synchronization
+    import TresorCore
     import TresorCrypto
 
     /// A connection to a service, in clear or over TLS. One exchange uses it at a time.
@@ -9,19 +10,19 @@
         let socket: Socket
         private let tls: TLSStream?
         /// Connects within 5 seconds.
-        init(to route: Route, for exchange: ExchangeControl) throws(TransportFailure) {
+        init(to target: ConnectionTarget, for exchange: ExchangeControl) throws(TransportFailure) {
             let deadline = ContinuousClock.now + .seconds(5)
-            let address = route.address
+            let address = target.address
             let end = HostAndPort(host: address.host, port: address.port)
-            let place = route.proxy ?? end
+            let place = target.proxy ?? end
             let socket = try Socket.connect(
-                to: place, as: Obstacle.Place(host: place.host, isProxy: route.proxy != nil),
+                to: place, as: Obstacle.Place(host: place.host, isProxy: target.proxy != nil),
                 onlyLoopback: !address.isSecure, until: deadline, for: exchange)
             self.socket = socket
             do throws(TransportFailure) {
-                if route.proxy != nil { try Self.tunnel(through: socket, to: end, until: deadline) }
+                if target.proxy != nil { try Self.tunnel(through: socket, to: end, until: deadline) }
                 tls =
-                    if let context = route.context {
+                    if let context = target.context {
                         try TLSStream(over: socket, to: address.host, in: context, until: deadline)
                     } else {
                         nil
@@ -62,7 +63,7 @@
                 throw error == .unreachable ? TransportFailure(.slow) : error
             }
             let answer = TransportAnswer(
-                status: head.status, isOfService: head.type == MediaType.text, date: head.date,
+                status: head.status, isOfService: head.type == WireForm.mediaType, date: head.date,
                 retryAfter: head.retryAfter, body: body)
             return (answer, !head.isLast && rest.isEmpty)
         }
@@ -110,7 +111,7 @@
         private static func head(of request: TransportRequest, host: String) -> [UInt8] {
             var lines = ["POST \(request.target) HTTP/1.1", "Host: \(host)"]
             if let authorization = request.authorization { lines.append("Authorization: \(authorization)") }
-            lines += ["Content-Type: \(MediaType.text)", "Content-Length: \(request.body.count)", "", ""]
+            lines += ["Content-Type: \(WireForm.mediaType)", "Content-Length: \(request.body.count)", "", ""]
             return Array(lines.joined(separator: "\r\n").utf8)
         }
 
@@ -129,8 +130,8 @@
         }
     }
 
-    /// Where the service is, and how it is reached.
-    struct Route: Sendable {
+    /// The address of a service and the way that leads there.
+    struct ConnectionTarget: Sendable {
         let address: ServiceAddress
         let proxy: HostAndPort?
         /// `nil` for a connection in clear.

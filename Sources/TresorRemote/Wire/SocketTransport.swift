@@ -10,8 +10,8 @@
     /// The calls of the system wait on threads of their own, a long poll on one that does nothing else. The cancellation
     /// of a task ends its connection.
     package final class SocketTransport: Transport {
-        private let route: Route
-        package var audience: Audience { route.address.audience }
+        private let target: ConnectionTarget
+        package var audience: Audience { target.address.audience }
         private let idle = Mutex<Connection?>(nil)
 
         /// - Parameters:
@@ -23,7 +23,7 @@
             to address: ServiceAddress, authorities: Authorities, proxy: HostAndPort?
         ) throws(TresorError) {
             guard address.isSecure || proxy == nil else { throw .usage(.address) }
-            route = Route(
+            target = ConnectionTarget(
                 address: address, proxy: proxy,
                 context: address.isSecure ? try TLSContext(authorities) : nil)
         }
@@ -59,7 +59,7 @@
         ) throws(TransportFailure) -> TransportAnswer {
             let connection = try connection(for: control)
             do throws(TransportFailure) {
-                let (answer, isReusable) = try connection.exchange(request, host: route.address.authority)
+                let (answer, isReusable) = try connection.exchange(request, host: target.address.authority)
                 if isReusable { idle.withLock { $0 = connection } }
                 return answer
             } catch {
@@ -73,11 +73,11 @@
                 try control.use(kept.socket)
                 return kept
             }
-            do throws(TransportFailure) { return try Connection(to: route, for: control) } catch {
-                guard case .certificate(.authority)? = error.obstacle, route.context?.trustBundle() == true else {
+            do throws(TransportFailure) { return try Connection(to: target, for: control) } catch {
+                guard case .certificate(.authority)? = error.obstacle, target.context?.trustBundle() == true else {
                     throw error
                 }
-                return try Connection(to: route, for: control)
+                return try Connection(to: target, for: control)
             }
         }
     }

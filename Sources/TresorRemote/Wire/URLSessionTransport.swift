@@ -25,7 +25,7 @@
             var message = URLRequest(url: url, timeoutInterval: Double(request.timeout.components.seconds))
             message.httpMethod = "POST"
             message.httpBody = Data(request.body)
-            message.setValue(MediaType.text, forHTTPHeaderField: "Content-Type")
+            message.setValue(WireForm.mediaType, forHTTPHeaderField: "Content-Type")
             message.setValue(request.authorization, forHTTPHeaderField: "Authorization")
             let (data, response): (Data, URLResponse)
             do { (data, response) = try await session.data(for: message, delegate: self) } catch {
@@ -35,11 +35,11 @@
                 throw .foreign
             }
             func header(_ name: String) -> String? { response.value(forHTTPHeaderField: name) }
-            if (502...504).contains(response.statusCode), header("Content-Type") != MediaType.text {
+            if (502...504).contains(response.statusCode), header("Content-Type") != WireForm.mediaType {
                 throw TransportFailure(.away(status: response.statusCode))
             }
             return TransportAnswer(
-                status: response.statusCode, isOfService: header("Content-Type") == MediaType.text,
+                status: response.statusCode, isOfService: header("Content-Type") == WireForm.mediaType,
                 date: header("Date").flatMap { HTTPDate.seconds($0.utf8) },
                 retryAfter: header("Retry-After").flatMap { UInt32($0) }, body: Array(data))
         }

@@ -15,7 +15,7 @@
         case closing
 
         /// Whether the service waits for the client: for a head, for the rest of a body, or until it takes an answer.
-        func isIdle(_ exchange: Exchange) -> Bool {
+        func isIdle(_ exchange: HTTPExchange) -> Bool {
             switch self {
             case .waiting, .reading, .closing: true
             case .judging: false

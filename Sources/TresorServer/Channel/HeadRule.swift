@@ -6,7 +6,7 @@
     import TresorCrypto
 
     /// The subject of a request.
-    enum Route: Hashable, Sendable {
+    enum Endpoint: Hashable, Sendable {
         case operation(ServiceOperation)
         case health
         case metrics
@@ -14,7 +14,7 @@
 
     /// The head of a request that kept every rule.
     struct AcceptedHead: Hashable, Sendable {
-        let route: Route
+        let endpoint: Endpoint
         /// The size of the body in bytes.
         let bodyByteCount: Int
         /// The text of `Authorization`; `nil` for none.
@@ -36,10 +36,7 @@
     /// in canonical decimal if it is a POST. No coding, no upgrade, no expectation; nothing that a page in a browser
     /// sends.
     struct HeadRule: Sendable {
-        /// The media type of bodies and answers.
-        static let mediaType = "application/vnd.tresor"
-
-        private let routes: [String: Route]
+        private let endpoints: [String: Endpoint]
         /// The ports of each name.
         private let names: [String: Set<UInt16?>]
 
@@ -47,15 +44,15 @@
         ///
         /// - Parameter names: the names under which clients know it. Those of loopback are always right.
         static func service(names: [HostName]) -> HeadRule {
-            let operations = ServiceOperation.allCases.map { ("/v1/" + $0.rawValue, Route.operation($0)) }
-            return HeadRule(routes: operations + [("/health", .health)], names: names)
+            let operations = ServiceOperation.allCases.map { (WireForm.target(of: $0), Endpoint.operation($0)) }
+            return HeadRule(endpoints: operations + [("/health", .health)], names: names)
         }
 
         /// Makes the rule of the metrics, which loopback alone reaches.
-        static var metrics: HeadRule { HeadRule(routes: [("/metrics", .metrics)], names: []) }
+        static var metrics: HeadRule { HeadRule(endpoints: [("/metrics", .metrics)], names: []) }
 
-        private init(routes: [(String, Route)], names: [HostName]) {
-            self.routes = Dictionary(uniqueKeysWithValues: routes)
+        private init(endpoints: [(String, Endpoint)], names: [HostName]) {
+            self.endpoints = Dictionary(uniqueKeysWithValues: endpoints)
             self.names = (names + HostName.ofLoopback).reduce(into: [:]) { $0[$1.host, default: []].insert($1.port) }
         }
 
@@ -69,10 +66,10 @@
             let (host, ports) = try checkHost(head.headers)
             try checkForms(head.headers)
             guard head.method == .POST || head.method == .GET else { throw .method }
-            guard let route = routes[head.uri] else { throw .malformed }
+            guard let endpoint = endpoints[head.uri] else { throw .malformed }
             try Self.checkSite(head.headers)
             let count: Int
-            switch route {
+            switch endpoint {
             case .operation(let operation):
                 guard head.method == .POST else { throw .method }
                 count = try Self.bodyByteCount(head.headers, maximum: operation.maximumBodyByteCount)
@@ -82,7 +79,7 @@
                 count = 0
             }
             return AcceptedHead(
-                route: route, bodyByteCount: count, authorization: try head.headers.atMostOne("Authorization"),
+                endpoint: endpoint, bodyByteCount: count, authorization: try head.headers.atMostOne("Authorization"),
                 host: host, ports: ports,
                 forwardedFor: head.headers["X-Forwarded-For"].last.map(Self.lastAddress),
                 closes: try head.headers.atMostOne("Connection")?.lowercased() == "close")
@@ -123,7 +120,7 @@
                 guard length == "0" || !length.hasPrefix("0") else { throw .malformed }
                 throw Refusal(.tooLarge, .failed(.other))
             }
-            guard headers["Content-Type"] == [mediaType] else { throw Refusal(.mediaType, .failed(.other)) }
+            guard headers["Content-Type"] == [WireForm.mediaType] else { throw Refusal(.mediaType, .failed(.other)) }
             return count
         }
 

@@ -27,7 +27,7 @@
             }
         }
         /// The request that is read or answered; the last one after it is answered.
-        private var exchange: Exchange
+        private var exchange: HTTPExchange
         private var task: Task<Void, Never>?
         private var timer: Scheduled<Void>?
         private var pace: BodyPace
@@ -46,7 +46,7 @@
         init(responder: Responder) {
             self.responder = responder
             place = HeldPlace(in: responder.places)
-            exchange = Exchange(source: [], budget: responder.bodies)
+            exchange = HTTPExchange(source: [], budget: responder.bodies)
             pace = responder.limits.body
         }
 
@@ -178,13 +178,13 @@
         }
 
         private func begin(_ head: HTTPRequestHead) {
-            exchange = Exchange(source: source ?? [], budget: responder.bodies)
+            exchange = HTTPExchange(source: source ?? [], budget: responder.bodies)
             do throws(Refusal) {
                 let accepted = try responder.rule.accept(head)
                 closesAfterAnswer = closesAfterAnswer || accepted.closes
-                exchange = Exchange(source: exchange.source, head: accepted, budget: responder.bodies)
+                exchange = HTTPExchange(source: exchange.source, head: accepted, budget: responder.bodies)
                 exchange.source = try responder.source(of: accepted, on: exchange.source)
-                guard case .operation = accepted.route else { return readBody() }
+                guard case .operation = accepted.endpoint else { return readBody() }
                 guard !responder.isBehindProxy || takePlace(for: exchange.source) else { throw Refusal(.busy) }
                 exchange.audiences = responder.audiences(of: accepted, on: context?.localAddress?.port)
                 judge(accepted)
@@ -215,7 +215,7 @@
             }
         }
 
-        private func judged(_ exchange: Exchange, _ verdict: Result<Responder.Verdict, Refusal>) {
+        private func judged(_ exchange: HTTPExchange, _ verdict: Result<Responder.Verdict, Refusal>) {
             guard exchange === self.exchange, case .judging = state else {
                 // The client has left, or was refused, while its head was judged.
                 return exchange.giveBack()
@@ -266,28 +266,29 @@
         private func cutHead() {
             if case .waiting = state { headCut = .left }
             guard let headCut else { return }
-            responder.report.cut(Exchange(source: source ?? [], budget: responder.bodies), headCut)
+            responder.report.cut(HTTPExchange(source: source ?? [], budget: responder.bodies), headCut)
         }
 
         /// Has a whole request answered.
         private func answer() {
-            guard let context, let request = exchange.request else { return close() }
+            guard let context, let head = exchange.head, exchange.isComplete else { return close() }
             state = .answering
             timer?.cancel()
             let exchange = exchange
+            let call = exchange.call
             let loop = context.eventLoop
             let bound = NIOLoopBound((handler: self, exchange: exchange), eventLoop: loop)
             task = Task(executorPreference: exchange.isShort ? LoopExecutor(loop) : nil) { [responder] in
-                let (reply, cause) = await responder.reply(to: request)
-                loop.execute { bound.value.handler.finish(bound.value.exchange, reply, cause) }
+                let reply = await responder.reply(to: call, at: head.endpoint)
+                loop.execute { bound.value.handler.finish(bound.value.exchange, reply) }
             }
             if endsWaits, exchange.isLongPoll { task?.cancel() }
-            if request.route == .health {
+            if head.endpoint == .health {
                 start(responder.limits.health) { $0.finish(exchange, .unavailable) }
             }
         }
 
-        private func finish(_ exchange: Exchange, _ reply: WireReply, _ cause: Refusal.Cause? = nil) {
+        private func finish(_ exchange: HTTPExchange, _ reply: ServiceReply) {
             guard exchange === self.exchange, case .answering = state, !exchange.isAnswered else {
                 // The client has left while its request was worked on, which held its body.
                 return exchange.giveBack()
@@ -296,25 +297,24 @@
             // The account may be closed by now, or its sessions ended: the connection is no longer that of the account.
             if reply.status == 401, place.isAccounts { closesAfterAnswer = true }
             // The answer to a change that has no room is kept: the client gets it when it asks again.
-            let isHeld = exchange.takeRoom(reply.body.count)
-            write(isHeld ? reply : .noRoom, isHeld ? cause : nil)
+            write(exchange.takeRoom(reply.body.count) ? reply : .noRoom)
         }
 
         /// Answers a request that is not read on, and ends the connection.
         private func refuse(_ refusal: Refusal) {
             exchange.giveBack()
-            if exchange.isAnswered { exchange = Exchange(source: source ?? [], budget: responder.bodies) }
+            if exchange.isAnswered { exchange = HTTPExchange(source: source ?? [], budget: responder.bodies) }
             state = .answering
             closesAfterAnswer = true
             let isForNow = refusal.status == .tooManyRequests || refusal.status == .unavailable
-            write(WireReply(ServiceReply(refusal, retryAfter: isForNow ? 1 : nil)), refusal.cause)
+            write(ServiceReply(refusal, retryAfter: isForNow ? 1 : nil))
         }
 
-        private func write(_ reply: WireReply, _ cause: Refusal.Cause?) {
+        private func write(_ reply: ServiceReply) {
             guard let context else { return }
             exchange.isAnswered = true
             place.mark(isIdle: state.isIdle(exchange))
-            responder.report.answered(exchange, reply, responder.cause(cause, of: exchange.head))
+            responder.report.answered(exchange, reply, responder.cause(reply.cause, of: exchange.head))
             let isLast = closesAfterAnswer
             let head = HTTPResponseHead(
                 version: .http1_1, status: HTTPResponseStatus(statusCode: reply.status),

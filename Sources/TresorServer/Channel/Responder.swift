@@ -56,7 +56,7 @@
         func judge(
             _ head: AcceptedHead, from source: [UInt8], to audiences: [Audience]
         ) async throws(Refusal) -> Verdict {
-            guard case .service(let handler) = target, case .operation(let operation) = head.route else {
+            guard case .service(let handler) = target, case .operation(let operation) = head.endpoint else {
                 return Verdict(room: bodies, account: nil)
             }
             let account = try await handler.proves(
@@ -68,7 +68,9 @@
 
         /// The verdict on a head that is known, without a look at the database; `nil` where it has to be judged.
         func verdict(on head: AcceptedHead, from source: [UInt8], to audiences: [Audience]) -> Verdict? {
-            guard case .service(let handler) = target, case .operation(let operation) = head.route else { return nil }
+            guard case .service(let handler) = target, case .operation(let operation) = head.endpoint else {
+                return nil
+            }
             let known = handler.knows(
                 ServiceHead(
                     operation: operation, bodyByteCount: head.bodyByteCount, authorization: head.authorization,
@@ -100,23 +102,20 @@
         ///
         /// - Throws: the refusal of a request whose proxy names none.
         func source(of head: AcceptedHead, on connection: [UInt8]) throws(Refusal) -> [UInt8] {
-            guard isBehindProxy, case .operation = head.route else { return connection }
+            guard isBehindProxy, case .operation = head.endpoint else { return connection }
             guard let text = head.forwardedFor, let source = SourceAddress.bytes(text) else { throw .namelessProxy }
             return source
         }
 
-        /// Answers a whole request. The cause is for the operator alone.
-        func reply(to request: WireRequest) async -> (WireReply, Refusal.Cause?) {
-            switch (target, request.route) {
-            case (.service(let handler), .operation(let operation)):
-                let reply = await handler.answer(
-                    ServiceCall(
-                        operation: operation, body: request.body, authorization: request.authorization,
-                        source: request.source, audiences: request.audiences))
-                return (WireReply(reply), reply.cause)
-            case (.service(let handler), .health): return (await handler.isHealthy() ? .healthy : .unavailable, nil)
-            case (.metrics(let registry), .metrics): return (.metrics(registry.text), nil)
-            default: return (.unavailable, nil)
+        /// Answers a whole request.
+        ///
+        /// - Parameter call: the request of an operation; `nil` for any other one.
+        func reply(to call: ServiceCall?, at endpoint: Endpoint) async -> ServiceReply {
+            switch (target, endpoint, call) {
+            case (.service(let handler), .operation, let call?): await handler.answer(call)
+            case (.service(let handler), .health, _): await handler.isHealthy() ? .healthy : .unavailable
+            case (.metrics(let registry), .metrics, _): .metrics(registry.text)
+            default: .unavailable
             }
         }
     }

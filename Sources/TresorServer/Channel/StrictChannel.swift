@@ -3,6 +3,7 @@
 #if Server
     import NIOCore
     import NIOHTTP1
+    import TresorCore
 
     /// The connections of an address, each with NIO's parser and a ``RequestHandler``, and nothing else that could read
     /// a request in another way.
@@ -21,12 +22,12 @@
             try pipeline.addHandler(RequestHandler(responder: responder))
         }
 
-        /// 32 headers of at most 4 KiB, together 16 KiB.
+        /// The limits of a head.
         private static var decoderLimits: NIOHTTPDecoderLimitConfiguration {
             var limits = NIOHTTPDecoderLimitConfiguration()
-            limits.maxHeaderFieldSize = 4 << 10
-            limits.maxHeaderListSize = 16 << 10
-            limits.maxHeaderFieldCount = 32
+            limits.maxHeaderFieldSize = WireForm.maximumHeaderByteCount
+            limits.maxHeaderListSize = WireForm.maximumHeadByteCount
+            limits.maxHeaderFieldCount = WireForm.maximumHeaderCount
             return limits
         }
     }

@@ -78,8 +78,8 @@
         /// Says how a request went.
         ///
         /// - Parameter source: whether the address of the client is named.
-        mutating func add(_ exchange: Exchange, source: Bool) {
-            values[.operation] = (exchange.head?.route.name).map(Self.quoted)
+        mutating func add(_ exchange: HTTPExchange, source: Bool) {
+            values[.operation] = (exchange.head?.endpoint.name).map(Self.quoted)
             values[.ms] = String(exchange.milliseconds)
             values[.bytesIn] = String(exchange.byteCount)
             values[.bytesOut] = String(exchange.sentByteCount)
@@ -87,7 +87,7 @@
         }
 
         /// Says what a request was answered.
-        mutating func add(_ reply: WireReply) {
+        mutating func add(_ reply: ServiceReply) {
             values[.status] = String(reply.status)
             values[.error] = reply.error.map { Self.quoted($0.name) }
             values[.bytesOut] = String(reply.body.count)

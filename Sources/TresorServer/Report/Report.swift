@@ -27,14 +27,14 @@
         }
 
         /// Reports an answered request, and why it was refused, where status and error do not say it.
-        func answered(_ exchange: Exchange, _ reply: WireReply, _ cause: Refusal.Cause? = nil) {
-            if exchange.head?.route == .metrics { return }
+        func answered(_ exchange: HTTPExchange, _ reply: ServiceReply, _ cause: Refusal.Cause? = nil) {
+            if exchange.head?.endpoint == .metrics { return }
             var line = LogLine(.request, reply.status >= 500 ? .error : .info, process: process)
             line.add(exchange, source: logsSources)
             line.add(reply)
             line.add(cause)
             write(line)
-            let operation = ("operation", exchange.head?.route.name ?? "none")
+            let operation = ("operation", exchange.head?.endpoint.name ?? "none")
             registry.add(
                 1, to: .requests,
                 [operation, ("status", String(reply.status)), ("outcome", reply.error?.name ?? "done")]
@@ -45,14 +45,14 @@
         }
 
         /// Reports a request that ended without all of its answer.
-        func cut(_ exchange: Exchange, _ cause: Cut) {
-            if exchange.head?.route == .metrics { return }
+        func cut(_ exchange: HTTPExchange, _ cause: Cut) {
+            if exchange.head?.endpoint == .metrics { return }
             var line = LogLine(.cut, .warning, process: process)
             line.add(exchange, source: logsSources)
             line.add(cause)
             write(line)
             registry.add(
-                1, to: .cut, [("operation", exchange.head?.route.name ?? "none"), ("cause", cause.rawValue)])
+                1, to: .cut, [("operation", exchange.head?.endpoint.name ?? "none"), ("cause", cause.rawValue)])
         }
 
         /// Reports that connections opened or, with a negative number, closed.
@@ -77,7 +77,7 @@
         }
     }
 
-    extension Route {
+    extension Endpoint {
         /// The word of log and metrics.
         var name: String {
             switch self {

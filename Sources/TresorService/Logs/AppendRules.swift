@@ -9,7 +9,7 @@
         let request: AppendRequest
         let entry: Entry
         let body: EntryBody
-        let wraps: [Wrap]
+        let wraps: [UnverifiedWrap]
         /// The author, and the people whom the body names.
         let people: Set<UserID>
 
@@ -92,6 +92,8 @@
         let leaving: [UserID]
         /// The blobs that the entry names.
         let named: [Blob]
+        /// The wraps that come with the entry: the state after it calls for them.
+        let wraps: [Wrap]
     }
 
     /// The judgment of one append (SPEC §18.7): a function of the request, the caller and the state.
@@ -111,7 +113,7 @@
             guard let after = fold.state else { throw .altered }
             let isIn = before?.author(caller) != nil || after.author(caller) != nil
             guard caller == draft.entry.author || isIn else { throw .noAccess }
-            try checkWraps(draft, by: caller, in: after)
+            let wraps = try checkWraps(draft, by: caller, in: after)
             let named = fold.voidRule == nil ? draft.body.blobs : []
             try checkBlobs(draft, by: caller, named)
             // A refusal names a grant, and its people are those who waited; approvers are dropped unnamed.
@@ -125,12 +127,12 @@
                 removing.allSatisfy({ !after.needsWraps($0) && after.chain(of: $0) != nil })
             else { throw .altered }
             let moved = people.filter { user in
-                before.flatMap { Access(of: user, in: $0) } != Access(of: user, in: after)
+                before.flatMap { Membership(of: user, in: $0) } != Membership(of: user, in: after)
             }
             let leaving = people.filter { before?.author($0) != nil && after.author($0) == nil }
             return Judgment(
                 state: after, cost: HeldMemory.byteCount(of: after), people: moved.sorted(), leaving: leaving.sorted(),
-                named: named)
+                named: named, wraps: wraps)
         }
 
         /// The author brings the blobs that the entry names, or none of them. A member who restores the entry of
@@ -149,10 +151,10 @@
         /// people who wait need; any other entry none. A member who restores the entry of somebody else brings none.
         private static func checkWraps(
             _ draft: AppendDraft, by caller: UserID, in after: LogState
-        ) throws(TresorError) {
+        ) throws(TresorError) -> [Wrap] {
             guard caller == draft.entry.author else {
                 guard draft.wraps.isEmpty else { throw .noAccess }
-                return
+                return []
             }
             let approvalEpochs = after.approvalEpochs()
             let approvers = approvalEpochs == nil ? [] : after.approvers
@@ -169,10 +171,11 @@
             // Approvers have many places after many epochs. As many as there are wraps are looked at, and no more.
             guard users.count * epochs.count == draft.wraps.count else { throw .altered }
             var missing = Set(users.flatMap { user in epochs.map { WrapPlace(user: user, epoch: $0) } })
-            for wrap in draft.wraps {
+            return try draft.wraps.map { (wrap) throws(TresorError) in
                 guard missing.remove(WrapPlace(user: wrap.user, epoch: wrap.epoch)) != nil,
-                    wrap.isNeeded(in: after, approving: approvalEpochs)
+                    let needed = wrap.needed(in: after, approving: approvalEpochs)
                 else { throw .altered }
+                return needed
             }
         }
     }
@@ -193,7 +196,7 @@
     /// The rules of wraps that a service can judge. It opens none.
     enum WrapRules {
         /// The effect of putting a wrap.
-        struct Change: Hashable, Sendable {
+        struct Placement: Hashable, Sendable {
             /// The wraps that go.
             let going: [PresentWrap]
             /// Whether the wrap is added.
@@ -209,29 +212,31 @@
         ///   `TresorError.failed(_:)` with `full` for one too many. The receiver always has a place.
         static func change(
             _ present: [PresentWrap], adding wrap: Wrap, by putter: UserID, _ role: Role, in state: LogState
-        ) throws(TresorError) -> Change {
+        ) throws(TresorError) -> Placement {
             let isOwn = wrap.user == putter
             let staying = present.filter { other in
-                guard let read = try? Wrap(other.bytes), read.user == wrap.user, read.epoch == wrap.epoch,
+                guard let read = try? UnverifiedWrap(other.bytes), read.user == wrap.user, read.epoch == wrap.epoch,
                     read.firstEntry(in: state) != nil
                 else { return false }
                 return !isOwn || other.putter != putter
             }
             let going = present.filter { !staying.contains($0) }
-            if staying.contains(where: { $0.bytes == wrap.bytes }) { return Change(going: going, isAdded: false) }
+            if staying.contains(where: { $0.bytes == wrap.bytes }) { return Placement(going: going, isAdded: false) }
             guard isOwn || role == .owner || staying.isEmpty else { throw .noAccess }
-            guard !staying.contains(where: { $0.putter == putter }) else { return Change(going: going, isAdded: false) }
+            guard !staying.contains(where: { $0.putter == putter }) else {
+                return Placement(going: going, isAdded: false)
+            }
             guard isOwn || staying.count < Wrap.maximumCount - 1 else { throw .failed(.full) }
-            return Change(going: going, isAdded: true)
+            return Placement(going: going, isAdded: true)
         }
 
         /// Reads the wraps of one tresor.
         ///
         /// - Throws: ``TresorError/altered`` or ``TresorError/unsupported``.
-        static func read(_ wraps: [[UInt8]], of tresor: TresorID) throws(TresorError) -> [Wrap] {
-            var read: [Wrap] = []
+        static func read(_ wraps: [[UInt8]], of tresor: TresorID) throws(TresorError) -> [UnverifiedWrap] {
+            var read: [UnverifiedWrap] = []
             for bytes in wraps {
-                let wrap = try Wrap(bytes)
+                let wrap = try UnverifiedWrap(bytes)
                 guard wrap.tresor == tresor else { throw .altered }
                 read.append(wrap)
             }

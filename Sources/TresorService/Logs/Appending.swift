@@ -8,12 +8,6 @@
     struct Appending: Sendable {
         let context: ServiceContext
 
-        /// The end of a log, and whether the caller is a member.
-        private struct Place: Sendable {
-            let end: LogEnd
-            let isMember: Bool
-        }
-
         /// Appends an entry if the log ends where its author expects, and if the caller may.
         ///
         /// - Parameter triesKnownEnd: whether the end that this process knows is tried before the database is asked for it.
@@ -155,20 +149,12 @@
             return OutcomeAnswer(.conflict)
         }
 
-        private func place(of user: UserID, in tresor: TresorID) async throws(TresorError) -> Place? {
-            let found = try await context.engine.read(
-                SQL(
-                    """
-                    SELECT t.count, t.head, t.founder, a.role, a.last_sequence FROM tresors t
-                    LEFT JOIN access a ON a.tresor = t.tresor AND a.account = $2
-                    WHERE t.tresor = $1 AND t.deleted IS NULL
-                    """,
-                    [.digest(tresor.digest), .digest(user.digest)]))
-            guard let row = found.first else { return nil }
-            let end = LogEnd(count: try row.number(0), head: try row.digest(1), founder: UserID(try row.digest(2)))
-            let hasMembership = try !row.isNull(3)
-            let isFormer = try !row.isNull(4)
-            return Place(end: end, isMember: hasMembership && !isFormer)
+        /// Returns the end of a log, and whether a user is in it; `nil` for a tresor that is not there.
+        private func place(
+            of user: UserID, in tresor: TresorID
+        ) async throws(TresorError) -> (end: LogEnd, isMember: Bool)? {
+            guard let row = try await context.engine.read(MemberLog.search(tresor, user)).first else { return nil }
+            return (end: try LogEnd(row), isMember: try MemberLog(row)?.membership.isIn ?? false)
         }
 
         private func checkRoom(
@@ -216,7 +202,8 @@
             let changes =
                 Room.counting(demand, at: context.now) + blobs
                 + Self.statements(
-                    draft.request.entry, draft.wraps, by: draft.entry.author, removing: draft.request.removing, judgment
+                    draft.request.entry, judgment.wraps, by: draft.entry.author, removing: draft.request.removing,
+                    judgment
                 )
             let revoked = try context.removals.revocations(by: draft.entry, judgment, at: context.now)
             do throws(TresorError) {
@@ -289,7 +276,7 @@
             // A wrap that an approver has from the same author stays, and the new one takes no room.
             statements += wraps.filter { !state.isIn($0.user) }.flatMap { Wraps.sparing($0, by: author) }
             statements += wraps.map { Wraps.storing($0, by: author, at: state.head.sequence) }
-            return statements + judgment.people.map { Access.storing($0, in: state) }
+            return statements + judgment.people.map { Membership.storing($0, in: state) }
         }
     }
 #endif

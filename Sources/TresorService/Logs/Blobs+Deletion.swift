@@ -20,21 +20,23 @@
         ///   ``TresorError/altered`` for a blob that an entry above the floor names; ``TresorError/busy`` if the log grows
         ///   in between. Nothing is deleted then.
         func delete(_ request: DeleteBlobsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let membership = try await context.membership(of: caller.user, in: request.tresor)
-            guard membership.mayPut else { throw .noAccess }
+            let log = try await context.memberLog(of: caller.user, in: request.tresor)
+            guard log.membership.mayPut else { throw .noAccess }
             let state = try await context.states.state(
-                of: request.tresor, at: membership.end, for: caller.user.digest.bytes)
+                of: request.tresor, at: log.end, for: caller.user.digest.bytes)
             guard let floor = state?.floor else { throw .busy }
             let tresor = SQLValue.digest(request.tresor.digest)
             let hashes = Set(request.hashes).sorted().map { SQLValue.digest($0) }
             let weight = 1 + WorkApart.weight(ofStatements: 5 * hashes.count)
             try await context.work.run(weight: weight, for: caller.user.digest.bytes) { () throws(TresorError) in }
             let answer = try await context.change(for: caller) { (transaction) throws(TresorError) in
-                guard let held = try Self.hold(request.tresor, caller.user, transaction), held.mayPut else {
+                guard let held = try Self.hold(request.tresor, caller.user, transaction), held.membership.mayPut else {
                     throw .noAccess
                 }
-                if held.role != .owner { try Self.requirePutters(of: hashes, in: tresor, caller.user, transaction) }
-                guard held.end == membership.end else { throw .busy }
+                if held.membership.role != .owner {
+                    try Self.requirePutters(of: hashes, in: tresor, caller.user, transaction)
+                }
+                guard held.end == log.end else { throw .busy }
                 let named = try transaction.rows(
                     of: hashes.map {
                         SQL("SELECT sequence FROM blob_names WHERE tresor = $1 AND hash = $2", [tresor, $0])

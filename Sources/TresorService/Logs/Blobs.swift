@@ -26,24 +26,26 @@
         ///   that no blob, or not this one, has: all parts but the last are whole; `TresorError.failed(_:)` with `full`
         ///   beyond the room of the caller.
         func put(_ request: PutBlobRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let membership = try await context.membership(of: caller.user, in: request.tresor)
-            guard membership.mayPut else { throw .noAccess }
+            let log = try await context.memberLog(of: caller.user, in: request.tresor)
+            guard log.membership.mayPut else { throw .noAccess }
             guard UInt64(request.part) < Self.partCount else { throw .altered }
             try await Room(context: context).check(
                 Demand(
-                    tresor: request.tresor, founder: membership.end.founder, author: caller.user,
-                    right: membership.role == .owner ? .owner : .other, entryCount: nil,
+                    tresor: request.tresor, founder: log.end.founder, author: caller.user,
+                    right: log.membership.role == .owner ? .owner : .other, entryCount: nil,
                     bytes: UInt64(Self.room(ofPart: request.bytes.count)), reserve: .whole))
             let now = context.now
             let added = try await context.change(for: caller) { (transaction) throws(TresorError) -> PutAnswer in
-                guard let membership = try Self.hold(request.tresor, caller.user, transaction), membership.mayPut else {
+                guard let membership = try Self.hold(request.tresor, caller.user, transaction)?.membership,
+                    membership.mayPut
+                else {
                     throw .noAccess
                 }
                 let isOwner = membership.role == .owner
                 return PutAnswer(
                     added: try Self.put(request, by: caller.user, isOwner: isOwner, at: now, transaction))
             }.added
-            context.usage.add(tresors: 0, bytes: added, of: membership.end.founder)
+            context.usage.add(tresors: 0, bytes: added, of: log.end.founder)
             return DoneAnswer()
         }
 
@@ -102,26 +104,24 @@
             init(added: UInt64) { self.added = added }
         }
 
-        /// Holds the row of a tresor until the transaction ends, and returns the membership of a user as it is then.
+        /// Holds the row of a tresor until the transaction ends, and returns its log as it is then for a user.
         static func hold(
             _ tresor: TresorID, _ user: UserID, _ transaction: any SQLTransaction
-        ) throws(TresorError) -> Membership? {
+        ) throws(TresorError) -> MemberLog? {
             let held = try transaction.run([
                 SQL(
                     "UPDATE tresors SET count = count WHERE tresor = $1 AND deleted IS NULL",
                     [.digest(tresor.digest)])
             ])
-            guard held == [1], let row = try transaction.run(Membership.search(tresor, user)).first else { return nil }
-            return try Membership(row)
+            guard held == [1] else { return nil }
+            return try MemberLog(transaction.run(MemberLog.search(tresor, user)).first)
         }
 
         private static func requireMember(
             _ tresor: TresorID, _ user: UserID, _ transaction: any SQLTransaction
         ) throws(TresorError) {
-            guard let row = try transaction.run(Membership.search(tresor, user)).first, try Membership(row).role != nil
-            else {
-                throw .noAccess
-            }
+            let log = try MemberLog(transaction.run(MemberLog.search(tresor, user)).first)
+            guard log?.membership.role != nil else { throw .noAccess }
         }
 
         /// - Returns: the number of bytes that came.

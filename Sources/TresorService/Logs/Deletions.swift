@@ -15,11 +15,11 @@
         ///
         /// - Throws: ``TresorError/noAccess`` for anybody but the founder, or an owner once the founder has left.
         func tresor(_ request: DeleteTresorRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
-            let membership = try await context.membership(of: caller.user, in: request.tresor)
-            guard membership.role == .owner else { throw .noAccess }
-            if caller.user != membership.end.founder {
-                let founder = try await context.findMembership(of: membership.end.founder, in: request.tresor)
-                guard founder?.isIn != true else { throw .noAccess }
+            let log = try await context.memberLog(of: caller.user, in: request.tresor)
+            guard log.membership.role == .owner else { throw .noAccess }
+            if caller.user != log.end.founder {
+                let founder = try await context.findMemberLog(of: log.end.founder, in: request.tresor)
+                guard founder?.membership.isIn != true else { throw .noAccess }
             }
             let tresor = SQLValue.digest(request.tresor.digest)
             let now = context.now
@@ -30,7 +30,7 @@
                         UPDATE tresors SET deleted = $3, changed = $3
                         WHERE tresor = $1 AND head = $2 AND deleted IS NULL
                         """,
-                        [tresor, .digest(membership.end.head), .number(now)]),
+                        [tresor, .digest(log.end.head), .number(now)]),
                     SQL("INSERT INTO deletions (tresor) VALUES ($1) ON CONFLICT DO NOTHING", [tresor]),
                     // These rows say who is in which tresor, and are few.
                     SQL("DELETE FROM access WHERE tresor = $1", [tresor]),

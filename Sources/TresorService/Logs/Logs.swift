@@ -15,9 +15,8 @@
             let limit = min(UInt64(request.limit), pageCount)
             let (end, isBeyond) = request.first.addingReportingOverflow(limit)
             let page = page(of: request.tresor, request.first..<(isBeyond ? .max : end), for: user)
-            return Lookup(statements: [Membership.search(request.tresor, user), page]) { (found) throws(TresorError) in
-                guard let row = found[0].first else { throw .noAccess }
-                let readable = try Membership(row).readableCount
+            return Lookup(statements: [MemberLog.search(request.tresor, user), page]) { (found) throws(TresorError) in
+                guard let readable = try MemberLog(found[0].first)?.readableCount else { throw .noAccess }
                 guard request.first < readable, limit > 0 else {
                     return ServiceReply(EntriesAnswer(entries: [], more: false))
                 }

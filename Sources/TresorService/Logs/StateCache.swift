@@ -117,7 +117,7 @@
                     forget(tresor)
                 }
             }
-            if let state = try await Snapshots(engine: engine).state(of: tresor, in: turn) {
+            if let state = try await StateSnapshots(engine: engine).state(of: tresor, in: turn) {
                 do throws(TresorError) {
                     return try await fold(tresor, to: end, from: state, 0, 0, in: turn)
                 } catch {
@@ -182,7 +182,7 @@
         ///   - account: the account that pays for a snapshot, if one is due.
         func extend(to state: LogState, cost: Int, by weight: Int, for account: WorkApart.Account) async {
             let folded = (slots.withLock { $0.slots[state.tresor]?.folded } ?? 0) + weight
-            let isDue = folded >= Snapshots.interval(ofCost: cost)
+            let isDue = folded >= StateSnapshots.interval(ofCost: cost)
             // A snapshot is a help alone: after one that was not written the next is due at its time.
             keep(state, cost: cost, folded: isDue ? 0 : folded)
             guard isDue else { return }
@@ -198,10 +198,10 @@
         private func store(
             _ state: LogState, _ cost: Int, after folded: Int, in turn: WorkApart.Turn
         ) async -> Bool {
-            guard folded >= Snapshots.interval(ofCost: cost),
-                let bytes = try? await turn.compute(cost >> 17, { Snapshots.bytes(of: state) })
+            guard folded >= StateSnapshots.interval(ofCost: cost),
+                let bytes = try? await turn.compute(cost >> 17, { StateSnapshots.bytes(of: state) })
             else { return false }
-            let snapshots = Snapshots(engine: engine)
+            let snapshots = StateSnapshots(engine: engine)
             return (try? await snapshots.write(bytes, of: state.tresor, count: state.entryCount)) != nil
         }
 

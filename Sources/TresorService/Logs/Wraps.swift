@@ -18,7 +18,7 @@
         static func lookup(_ request: WrapsRequest, by user: UserID) -> Lookup? {
             let groups = groups(of: request)
             guard groups.count == 1 else { return nil }
-            let statements = [Membership.search(request.tresor, user), search(groups[0], request, for: user)]
+            let statements = [MemberLog.search(request.tresor, user), search(groups[0], request, for: user)]
             return Lookup(statements: statements) { (found) throws(TresorError) in
                 ServiceReply(try answer(request, by: user, found[0].first) { (_) throws(TresorError) in found[1] })
             }
@@ -29,7 +29,7 @@
         /// - Throws: ``TresorError/noAccess``.
         func wraps(_ request: WrapsRequest, by caller: Caller) async throws(TresorError) -> WrapsAnswer {
             try await context.engine.read { (transaction) throws(TresorError) in
-                let row = try transaction.run(Membership.search(request.tresor, caller.user)).first
+                let row = try transaction.run(MemberLog.search(request.tresor, caller.user)).first
                 return try Self.answer(request, by: caller.user, row) { (users) throws(TresorError) in
                     try transaction.run(Self.search(users, request, for: caller.user))
                 }
@@ -57,8 +57,7 @@
             _ request: WrapsRequest, by user: UserID, _ row: SQLRow?,
             _ find: (ArraySlice<UserID>) throws(TresorError) -> [SQLRow]
         ) throws(TresorError) -> WrapsAnswer {
-            guard let row else { throw .noAccess }
-            let membership = try Membership(row)
+            guard let membership = try MemberLog(row)?.membership else { throw .noAccess }
             // A person who waits sees their own wraps alone.
             let isOwn = request.users.allSatisfy { $0 == user }
             guard membership.isIn, isOwn || membership.place != .waiting else {
@@ -151,22 +150,26 @@
         func put(_ request: PutWrapsRequest, by caller: Caller) async throws(TresorError) -> DoneAnswer {
             let account = caller.user.digest.bytes
             let weight = 1 + request.wraps.count / 64
-            let wraps = try await context.work.run(weight: weight, for: account) { () throws(TresorError) -> [Wrap] in
+            let claimed = try await context.work.run(weight: weight, for: account) {
+                () throws(TresorError) -> [UnverifiedWrap] in
                 // Of several for the same place the first one counts.
                 var places: Set<WrapPlace> = []
                 let read = try WrapRules.read(request.wraps, of: request.tresor)
                 return read.filter { places.insert(WrapPlace(user: $0.user, epoch: $0.epoch)).inserted }
             }
-            let membership = try await context.membership(of: caller.user, in: request.tresor)
-            guard membership.role != nil else { throw .noAccess }
-            let found = try await context.states.state(of: request.tresor, at: membership.end, for: account)
+            let log = try await context.memberLog(of: caller.user, in: request.tresor)
+            guard log.membership.role != nil else { throw .noAccess }
+            let found = try await context.states.state(of: request.tresor, at: log.end, for: account)
             guard let state = found else { throw .busy }
             guard let member = state.members[caller.user] else { throw .store(.damaged) }
-            guard member.history == .all || wraps.allSatisfy({ $0.user == caller.user }) else { throw .noAccess }
-            try await context.work.run(weight: Self.weight(of: wraps, on: state), for: account) {
-                () throws(TresorError) in
+            guard member.history == .all || claimed.allSatisfy({ $0.user == caller.user }) else { throw .noAccess }
+            let wraps = try await context.work.run(weight: Self.weight(of: claimed, on: state), for: account) {
+                () throws(TresorError) -> [Wrap] in
                 let epochs = state.approvalEpochs()
-                guard wraps.allSatisfy({ $0.isNeeded(in: state, approving: epochs) }) else { throw .altered }
+                return try claimed.map { (wrap) throws(TresorError) in
+                    guard let needed = wrap.needed(in: state, approving: epochs) else { throw .altered }
+                    return needed
+                }
             }
             let now = context.now
             return try await context.change(for: caller) { (transaction) throws(TresorError) in
@@ -183,7 +186,7 @@
         }
 
         /// The weight of judging wraps on a state, and of what is read and written: a statement each.
-        private static func weight(of wraps: [Wrap], on state: LogState) -> Int {
+        private static func weight(of wraps: [UnverifiedWrap], on state: LogState) -> Int {
             1 + (state.chains.count + wraps.count) / 64 + WorkApart.weight(ofStatements: 2 * wraps.count)
         }
 

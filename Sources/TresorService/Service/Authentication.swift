@@ -16,7 +16,7 @@
             /// The caller, who may ask for this.
             case caller(Caller)
             /// The answer that the same request got before.
-            case kept(RequestKey.Kept)
+            case kept(RequestKey.KeptAnswer)
             /// That somebody asks too often: they may again after so many seconds.
             case tooOften(UInt32)
             /// A session of another era than this one, in which the account is.

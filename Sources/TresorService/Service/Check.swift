@@ -8,7 +8,7 @@
     package struct CheckReport: Hashable, Sendable {
         /// A fault of one tresor.
         package struct Finding: Hashable, Sendable {
-            package enum Fault: Hashable, Sendable {
+            package enum Difference: Hashable, Sendable {
                 /// The entries do not fold.
                 case log
                 /// The row of the tresor names another end or another founder.
@@ -24,7 +24,7 @@
             }
 
             package let tresor: TresorID
-            package let fault: Fault
+            package let fault: Difference
         }
 
         /// The number of tresors that were folded.
@@ -108,7 +108,7 @@
         private func check(
             _ tresor: TresorID, _ end: LogEnd, _ report: inout CheckReport
         ) async throws(TresorError) {
-            func note(_ fault: CheckReport.Finding.Fault) {
+            func note(_ fault: CheckReport.Finding.Difference) {
                 report.findings.append(CheckReport.Finding(tresor: tresor, fault: fault))
             }
             report.tresors += 1
@@ -149,8 +149,8 @@
                 ])
             }
             guard try await isStill(tresor, end) else { return }
-            let expected = Set(state.everybody.compactMap { Access(of: $0, in: state) })
-            let stored = Set(try found[0].map { (row) throws(TresorError) in try Access(row) })
+            let expected = Set(state.everybody.compactMap { Membership(of: $0, in: state) })
+            let stored = Set(try found[0].map { (row) throws(TresorError) in try Membership(row) })
             let different = Set(expected.symmetricDifference(stored).map(\.user))
             if !different.isEmpty { note(.access(different.count)) }
             let wrapped = Set(try found[1].map { (row) throws(TresorError) in UserID(try row.digest(0)) })

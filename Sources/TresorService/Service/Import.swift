@@ -65,10 +65,7 @@
             var tresors: Set<TresorID> = []
             for user in try await store.users(prefix: [], limit: .max) {
                 tresors.formUnion(try await store.tresors(of: user))
-                guard let bytes = try await store.card(of: user) else { continue }
-                let chain = try CardChain(bytes)
-                guard chain.user == user else { throw .altered }
-                cards[user] = chain
+                cards[user] = try await store.shownChain(of: user)?.chain(of: user)
             }
             var members: [UserID: CardChain] = [:]
             var present: Set<UserID> = []
@@ -269,8 +266,8 @@
             }
             guard isTaken else { return report.present.append(tresor) }
             // A request for the log does not fold all of it.
-            let snapshot = Snapshots.bytes(of: state)
-            try await Snapshots(engine: context.engine).write(snapshot, of: tresor, count: state.entryCount)
+            let snapshot = StateSnapshots.bytes(of: state)
+            try await StateSnapshots(engine: context.engine).write(snapshot, of: tresor, count: state.entryCount)
             report.tresors += 1
             report.entries += state.entryCount
         }
@@ -335,7 +332,7 @@
             for user in state.everybody where state.needsWraps(user) {
                 for bytes in try await store.wraps(of: user, in: state.tresor, epoch: nil) {
                     // A full-history member keeps the wraps of earlier epochs; only the newest one is needed.
-                    guard let wrap = try? Wrap(bytes), wrap.user == user, wrap.isNeeded(in: state) else {
+                    guard let wrap = (try? UnverifiedWrap(bytes))?.needed(in: state), wrap.user == user else {
                         report.leftWraps += 1
                         continue
                     }
@@ -352,7 +349,7 @@
                     "INSERT INTO entries (tresor, sequence, entry) VALUES ($1, $2, $3)",
                     [tresor, .integer(Int64(sequence)), .bytes(entry)])
             }
-            let access = state.everybody.compactMap { Access(of: $0, in: state)?.storing(in: state.tresor) }
+            let access = state.everybody.compactMap { Membership(of: $0, in: state)?.storing(in: state.tresor) }
             // Each counts as put by its receiver, who may replace it; others add.
             return rows + wraps.map { Wraps.storing($0, by: $0.user, at: 0) } + access
         }

@@ -25,7 +25,7 @@
         }
 
         /// An answer that was kept.
-        enum Kept: Sendable {
+        enum KeptAnswer: Sendable {
             /// To this very request.
             case answer([UInt8])
             /// To this very request, whose answer is given once.
@@ -53,7 +53,7 @@
         }
 
         /// Reads what the search found; `nil` for nothing.
-        func kept(_ rows: [SQLRow]) throws(TresorError) -> Kept? {
+        func kept(_ rows: [SQLRow]) throws(TresorError) -> KeptAnswer? {
             guard let row = rows.first else { return nil }
             guard try row.bytes(0) == content else { return .other }
             return try row.isNull(1) ? .spent : .answer(try row.bytes(1))

@@ -240,7 +240,7 @@
             }
         }
 
-        private static func reply(_ kept: RequestKey.Kept) throws(Refusal) -> ServiceReply {
+        private static func reply(_ kept: RequestKey.KeptAnswer) throws(Refusal) -> ServiceReply {
             switch kept {
             case .answer(let body): return ServiceReply(body: body)
             case .spent: throw .forbidden
@@ -248,7 +248,7 @@
             }
         }
 
-        private func kept(_ request: RequestKey) async throws(TresorError) -> RequestKey.Kept? {
+        private func kept(_ request: RequestKey) async throws(TresorError) -> RequestKey.KeptAnswer? {
             try request.kept(try await context.engine.read(request.search))
         }
 

@@ -51,7 +51,7 @@ import TresorStore
             + Self.needles(of: phrase, count: 16)
         let values: [Any] = [
             anna, anna.identity, anna.client, keys, device, state, try anna.client.identityFileBlocking(),
-            TresorError.altered, try SnapshotStore(anna.identity),
+            TresorError.altered, try Snapshots(anna.identity),
         ]
         for value in values {
             let shown = Self.shown(value)

@@ -16,15 +16,15 @@ extension Stage {
     }
 
     /// The compared attributes of a file: its bytes; for a large one that it is the same and was not written to.
-    enum Kept: Equatable {
+    enum KeptFile: Equatable {
         case bytes([UInt8])
         case untouched(inode: UInt64, size: Int, time: Date)
     }
 
     /// Every file of the stage but evidence, locks and what SQLite keeps beside the store, and what the store holds. A home
     /// notes each place of a store that shows a tresor, and the store of a copied stage has another place.
-    func kept() throws -> [String: Kept] {
-        var kept: [String: Kept] = [:]
+    func kept() throws -> [String: KeptFile] {
+        var kept: [String: KeptFile] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: scratch.path) {
             let parts = name.split(separator: "/")
             let isOwn =

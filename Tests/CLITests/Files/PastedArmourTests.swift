@@ -131,7 +131,7 @@ struct PastedArmourTests {
         let input = try InputFile(scratch.path("mail"), standardInput: StandardInput())
         let source = FileBytes(input.descriptor, owner: input, byteCount: text.utf8.count)
         let start = Array(text.utf8.prefix(1 << 20))
-        let (before, after) = try await TresorCommand.FileOpener.textAround(source, startingWith: start)
+        let (before, after) = try await TresorCommand.SealedFileReader.textAround(source, startingWith: start)
         #expect(before == Array("Dear Bob,\n".utf8))
         #expect(after == Array("Bye - Anna\n".utf8))
         let block = source.part(before.count..<(text.utf8.count - after.count))

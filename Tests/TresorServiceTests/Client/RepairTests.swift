@@ -176,7 +176,14 @@
                 // The epoch stands behind magic, suite and tresor.
                 Array(wrap[..<41]) + bigEndianBytes(UInt64(number) + 100) + Array(wrap[49...])
             }
-            let rows = try wraps.map { Wraps.storing(try Wrap($0), by: stage.owner.user, at: 0) }
+            let rows = wraps.enumerated().map { number, wrap in
+                SQL(
+                    "INSERT INTO wraps (tresor, account, epoch, putter, since, wrap) VALUES ($1, $2, $3, $4, 0, $5)",
+                    [
+                        .digest(stage.tresor.digest), .digest(stage.writer.user.digest), .number(UInt64(number) + 100),
+                        .digest(stage.owner.user.digest), .bytes(wrap),
+                    ])
+            }
             try await stage.now.bench.engine.write { (transaction) throws(TresorError) in
                 _ = try transaction.run(rows)
             }

@@ -92,8 +92,8 @@ import TresorCrypto
             (["Content-Length: 1", "Transfer-Encoding: chunked"], .chunked),
             (["Transfer-Encoding: identity"], .chunked),
             (["Content-Length: 1", "Content-Encoding: gzip"], .compressed), ([], .withoutLength),
-        ] as [([String], Obstacle.Change)])
-    func aChangedAnswerIsNamed(_ headers: [String], _ change: Obstacle.Change) throws {
+        ] as [([String], Obstacle.Alteration)])
+    func aChangedAnswerIsNamed(_ headers: [String], _ change: Obstacle.Alteration) throws {
         let lines = ["Content-Type: application/vnd.tresor"] + headers
         #expect(try AnswerHead(Self.bytes(["HTTP/1.1 200 OK"] + lines)).obstacle == .changed(change))
         #expect(try AnswerHead(Self.bytes(["HTTP/1.0 200 OK"] + lines)).obstacle == .changed(.older))
@@ -127,7 +127,8 @@ import TresorCrypto
 
     /// Nobody answers without end before the answer.
     @Test func interimAnswersEnd() throws {
-        let endless = Array(repeatElement(Self.interim, count: AnswerHead.maximumByteCount / Self.interim.count + 1))
+        let endless = Array(
+            repeatElement(Self.interim, count: WireForm.maximumAnswerHeadByteCount / Self.interim.count + 1))
         let failure = #expect(throws: TransportFailure.self) { try Self.read(endless.flatMap(\.self), by: 1 << 14) }
         #expect(failure?.obstacle == .noHTTP)
     }

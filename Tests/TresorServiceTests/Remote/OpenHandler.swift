@@ -15,7 +15,7 @@ final class OpenHandler: ServiceHandler {
         }
         var wrap: @Sendable ([UInt8]) throws(TresorError) -> (user: UserID, epoch: UInt64) = {
             (bytes) throws(TresorError) in
-            let wrap = try Wrap(bytes)
+            let wrap = try UnverifiedWrap(bytes)
             return (wrap.user, wrap.epoch)
         }
         var speaker: @Sendable (UserID) -> UserID = { $0 }

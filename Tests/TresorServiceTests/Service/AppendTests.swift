@@ -97,7 +97,7 @@
                 ).bytes
             }
             func replacing(_ user: UserID, by wrap: [UInt8]) throws -> [[UInt8]] {
-                try wraps.filter { try Wrap($0).user != user } + [wrap]
+                try wraps.filter { try UnverifiedWrap($0).user != user } + [wrap]
             }
             let older = try Wrap(
                 try EpochKeys(epoch: state.epoch), of: house.tresor, for: house.reader.chain.newest,

@@ -155,11 +155,11 @@
             let answer = try await owner.ask(WrapsRequest(tresor: house.tresor, epoch: state.epoch, users: users))
             #expect(answer.wraps.count == users.count)
             for (user, wraps) in zip(users, answer.wraps) {
-                #expect(try wraps.map { try Wrap($0).user } == (user == house.removed.user ? [] : [user]))
+                #expect(try wraps.map { try UnverifiedWrap($0).user } == (user == house.removed.user ? [] : [user]))
             }
             let own = try await owner.ask(
                 WrapsRequest(tresor: house.tresor, epoch: nil, users: [house.newcomer.user, owner.user]))
-            #expect(try own.wraps[0].map { try Wrap($0).epoch } == [2, 3])
+            #expect(try own.wraps[0].map { try UnverifiedWrap($0).epoch } == [2, 3])
         }
 
         @Test func aWriterIsToldOfAConflict() async throws {

@@ -109,16 +109,17 @@
                 ]
                 state.members[chain.user] = state.members[state.founder]
             }
-            return Snapshots.bytes(of: state)
+            return StateSnapshots.bytes(of: state)
         }
 
         /// An exchange that holds the longest body.
-        private static func exchange(in room: SharedBudget) throws -> Exchange {
+        private static func exchange(in room: SharedBudget) throws -> HTTPExchange {
             let byteCount = ServiceOperation.append.maximumBodyByteCount
             let head = AcceptedHead(
-                route: .operation(.append), bodyByteCount: byteCount, authorization: nil, host: "localhost", ports: [],
+                endpoint: .operation(.append), bodyByteCount: byteCount, authorization: nil, host: "localhost",
+                ports: [],
                 forwardedFor: nil, closes: false)
-            let exchange = Exchange(source: [127, 0, 0, 1], head: head, budget: room)
+            let exchange = HTTPExchange(source: [127, 0, 0, 1], head: head, budget: room)
             let piece = ByteBuffer(repeating: 1, count: 16 << 10)
             while exchange.byteCount < byteCount { try #require(exchange.append(piece)) }
             return exchange

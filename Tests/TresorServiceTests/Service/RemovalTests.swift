@@ -213,7 +213,7 @@
             guard case .remove(let removal) = body else { throw TresorError.altered }
             func remove(_ people: [UserID]) throws -> AppendRequest {
                 let kept = restored.requests[4].wraps.filter { bytes in
-                    (try? Wrap(bytes)).map { !people.contains($0.user) } ?? false
+                    (try? UnverifiedWrap(bytes)).map { !people.contains($0.user) } ?? false
                 }
                 return try restored.request(
                     .remove(RemoveBody(users: people.sorted(), epoch: removal.epoch)), by: house.owner, behind: 4,

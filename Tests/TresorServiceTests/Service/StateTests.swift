@@ -76,8 +76,8 @@
             let house = try await Household(Bench())
             let engine = house.bench.engine
             let state = try await house.state()
-            let bytes = Snapshots.bytes(of: state)
-            let snapshots = Snapshots(engine: engine, partByteCount: 1_000)
+            let bytes = StateSnapshots.bytes(of: state)
+            let snapshots = StateSnapshots(engine: engine, partByteCount: 1_000)
             try await snapshots.write(bytes, of: house.tresor, count: state.entryCount)
             let rows = try await house.bench.rows()[4].count
             #expect(rows == (bytes.count + 999) / 1_000 && rows > 1)
@@ -89,13 +89,13 @@
             ])
             let counting = CountingEngine(engine)
             let read = try await Works().work.turn(of: [1]) { (turn) async throws(TresorError) in
-                try await Snapshots(engine: counting).state(of: house.tresor, in: turn)
+                try await StateSnapshots(engine: counting).state(of: house.tresor, in: turn)
             }
             let found = try #require(read)
             // One part lies in memory beside what was read, however many there are. All are of one time.
             #expect(counting.statementCount == 1 + rows)
             #expect(counting.count == 1)
-            #expect(Snapshots.bytes(of: found) == bytes)
+            #expect(StateSnapshots.bytes(of: found) == bytes)
             try await snapshots.write(bytes, of: house.tresor, count: state.entryCount + 2)
             #expect(try await house.bench.rows()[4].count == rows)
             // A tresor that was deleted has none.
@@ -108,9 +108,9 @@
         }
 
         @Test func A231_aSnapshotIsDueAfterAsMuchAsAStateIsLarge() {
-            #expect(Snapshots.interval(ofCost: 0) == 256)
-            #expect(Snapshots.interval(ofCost: 4_096_000) == 1_000)
-            #expect(Snapshots.interval(ofCost: .max) == WorkApart.weight(ofBytes: 16 << 20) - 1)
+            #expect(StateSnapshots.interval(ofCost: 0) == 256)
+            #expect(StateSnapshots.interval(ofCost: 4_096_000) == 1_000)
+            #expect(StateSnapshots.interval(ofCost: .max) == WorkApart.weight(ofBytes: 16 << 20) - 1)
         }
 
         /// A page of a fold is bounded by bytes, and takes at least one entry.

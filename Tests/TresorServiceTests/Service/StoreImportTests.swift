@@ -142,7 +142,7 @@
             }
             for user in [second.user, eva.user] {
                 let wraps = try await elsewhere.wraps(of: user, in: plans, epoch: nil).map { bytes in
-                    StoredWrap(user: user, epoch: try Wrap(bytes).epoch, bytes: bytes)
+                    StoredWrap(user: user, epoch: try UnverifiedWrap(bytes).epoch, bytes: bytes)
                 }
                 await embedded.putWraps(wraps, in: plans)
             }

@@ -189,7 +189,7 @@
             #expect(throws: TresorError.failed(.full)) {
                 try WrapRules.change(present, adding: wrap, by: house.owner.user, .owner, in: state)
             }
-            let added = WrapRules.Change(going: [], isAdded: true)
+            let added = WrapRules.Placement(going: [], isAdded: true)
             #expect(try WrapRules.change(present, adding: wrap, by: house.reader.user, .reader, in: state) == added)
             let last = present.removeLast()
             #expect(try WrapRules.change(present, adding: wrap, by: house.owner.user, .owner, in: state) == added)
@@ -197,7 +197,7 @@
             let damaged = PresentWrap(putter: last.putter, bytes: [1])
             let change = try WrapRules.change(
                 [damaged], adding: wrap, by: house.writer.user, .writer, in: state)
-            #expect(change == WrapRules.Change(going: [damaged], isAdded: true))
+            #expect(change == WrapRules.Placement(going: [damaged], isAdded: true))
         }
     }
 #endif

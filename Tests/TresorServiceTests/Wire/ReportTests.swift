@@ -153,12 +153,12 @@
                 target: .service(NotingHandler()), rule: .service(names: []), limits: ServerLimits(), report: report,
                 isBehindProxy: true)
             let head = AcceptedHead(
-                route: .operation(.card), bodyByteCount: 0, authorization: nil, host: "localhost", ports: [],
+                endpoint: .operation(.card), bodyByteCount: 0, authorization: nil, host: "localhost", ports: [],
                 forwardedFor: nil, closes: false)
             let refusal = #expect(throws: Refusal.self) { try responder.source(of: head, on: []) }
             #expect(refusal?.status.rawValue == 500)
-            let exchange = Exchange(source: [], head: head, budget: responder.bodies)
-            report.answered(exchange, WireReply(ServiceReply(try #require(refusal))), refusal?.cause)
+            let exchange = HTTPExchange(source: [], head: head, budget: responder.bodies)
+            report.answered(exchange, ServiceReply(try #require(refusal)), refusal?.cause)
             let line = try #require(log.all.last)
             #expect(line.contains("\"level\":\"error\",\"event\":\"request\",\"operation\":\"card\",\"status\":500"))
             #expect(line.contains("\"cause\":\"no-x-forwarded-for\""))
@@ -170,7 +170,7 @@
             let report = Report(logsSources: false) { log.add($0) }
             func head(_ host: String) -> AcceptedHead {
                 AcceptedHead(
-                    route: .operation(.card), bodyByteCount: 0, authorization: nil, host: host, ports: [],
+                    endpoint: .operation(.card), bodyByteCount: 0, authorization: nil, host: host, ports: [],
                     forwardedFor: nil, closes: false)
             }
             func responder(isBehindProxy: Bool) -> Responder {
@@ -183,8 +183,8 @@
             #expect(proxied.cause(.address, of: head("tresor.example")) == .address)
             #expect(proxied.cause(.clock, of: head("localhost")) == .clock)
             #expect(responder(isBehindProxy: false).cause(.address, of: head("localhost")) == .address)
-            let exchange = Exchange(source: [], head: head("localhost"), budget: proxied.bodies)
-            report.answered(exchange, WireReply(ServiceReply(.unauthorized)), .proxyHost)
+            let exchange = HTTPExchange(source: [], head: head("localhost"), budget: proxied.bodies)
+            report.answered(exchange, ServiceReply(.unauthorized), .proxyHost)
             let line = try #require(log.all.last)
             // A stranger can name any address, so it is no error of the service.
             #expect(line.contains("\"level\":\"info\",\"event\":\"request\",\"operation\":\"card\",\"status\":401"))

@@ -87,7 +87,7 @@
                 report: Report(logsSources: false) { _ in }, isBehindProxy: false)
             func room(_ authorization: String?) async throws -> SharedBudget {
                 let head = AcceptedHead(
-                    route: .operation(.append), bodyByteCount: 64 << 10, authorization: authorization,
+                    endpoint: .operation(.append), bodyByteCount: 64 << 10, authorization: authorization,
                     host: "localhost", ports: [], forwardedFor: nil, closes: false)
                 return try await responder.judge(head, from: [192, 0, 2, 1], to: []).room
             }
@@ -110,13 +110,13 @@
         /// - Parameter last: gives the last byte of the address from which each is sent.
         static func held(
             of account: UInt8, in room: SharedBudget, from last: (UInt8) -> UInt8
-        ) throws -> [Exchange] {
+        ) throws -> [HTTPExchange] {
             let user = try Self.user(account)
             return (0..<9).compactMap { (number: UInt8) in
                 let head = AcceptedHead(
-                    route: .operation(.append), bodyByteCount: 1 << 20, authorization: nil, host: "localhost",
+                    endpoint: .operation(.append), bodyByteCount: 1 << 20, authorization: nil, host: "localhost",
                     ports: [], forwardedFor: nil, closes: false)
-                let exchange = Exchange(source: [192, 0, 2, last(number)], head: head, budget: room)
+                let exchange = HTTPExchange(source: [192, 0, 2, last(number)], head: head, budget: room)
                 guard exchange.move(to: Responder.Verdict(room: room, account: user)),
                     exchange.append(ByteBuffer(repeating: 1, count: 1 << 20))
                 else { return nil }
@@ -168,15 +168,17 @@
             let responder = Responder(
                 target: .service(NotingHandler(knowing: "a proof")), rule: .service(names: []), limits: ServerLimits(),
                 report: Report(logsSources: false) { _ in }, isBehindProxy: false)
-            func exchange(_ operation: ServiceOperation, _ byteCount: Int, from last: UInt8) async throws -> Exchange? {
+            func exchange(_ operation: ServiceOperation, _ byteCount: Int, from last: UInt8) async throws
+                -> HTTPExchange?
+            {
                 let head = AcceptedHead(
-                    route: .operation(operation), bodyByteCount: byteCount, authorization: nil, host: "localhost",
+                    endpoint: .operation(operation), bodyByteCount: byteCount, authorization: nil, host: "localhost",
                     ports: [], forwardedFor: nil, closes: false)
                 let source: [UInt8] = [198, 51, 100, last]
-                let exchange = Exchange(source: source, head: head, budget: responder.bodies)
+                let exchange = HTTPExchange(source: source, head: head, budget: responder.bodies)
                 return exchange.move(to: try await responder.judge(head, from: source, to: [])) ? exchange : nil
             }
-            var held: [Exchange] = []
+            var held: [HTTPExchange] = []
             for number in 0..<320 {
                 let body = try await exchange(.register, 64 << 10, from: UInt8(number / 64))
                 guard let body, body.append(ByteBuffer(repeating: 1, count: (64 << 10) - 1)) else { continue }

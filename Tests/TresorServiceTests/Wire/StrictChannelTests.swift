@@ -84,7 +84,7 @@
             ) throws -> Set<Audience> {
                 let head = HTTPRequestHead(
                     version: .http1_1, method: .POST, uri: "/v1/card",
-                    headers: ["Host": host, "Content-Length": "0", "Content-Type": HeadRule.mediaType])
+                    headers: ["Host": host, "Content-Length": "0", "Content-Type": WireForm.mediaType])
                 let responder = Responder(
                     target: .service(NotingHandler()), rule: rule, limits: ServerLimits(),
                     report: Report(logsSources: false) { _ in }, isBehindProxy: behindProxy, isSecure: secure)

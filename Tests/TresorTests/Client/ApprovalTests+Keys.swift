@@ -61,7 +61,7 @@ extension ApprovalTests {
         #expect(await failure { _ = try await house.files.open(file) } == .altered)
         let evidence = try ApprovalEvidence(try #require(house.evidence.first))
         #expect(try Entry(evidence.approval).author == clinic.user && evidence.opened.count == 32)
-        #expect(try Wrap(evidence.wrap).user == house.user && evidence.tresor == tresor)
+        #expect(try UnverifiedWrap(evidence.wrap).user == house.user && evidence.tresor == tresor)
         let notices = await house.takeNotices()
         #expect(notices.contains { if case .approvalSpoiled(clinic.user, _) = $0.deed { true } else { false } })
         // A member with full history sees that it is not the key; who made it another, nobody sees.

@@ -174,7 +174,7 @@ import TresorTesting
         for person in [anna, house, late] {
             let user = person.identity.user
             for bytes in try await evil.truth.wraps(of: user, in: tresor, epoch: nil) {
-                let epoch = try Wrap(bytes).epoch
+                let epoch = try UnverifiedWrap(bytes).epoch
                 try await backup.putWraps([StoredWrap(user: user, epoch: epoch, bytes: bytes)], in: tresor)
             }
         }
@@ -217,7 +217,7 @@ import TresorTesting
         try await anna.tresors.perform(.rotate, on: tresor)
         _ = try await older.tresors.name(in: state)
         let kept = anna.client.keptWraps().wraps(of: tresor)
-        #expect(try kept.first.map { try Wrap($0.bytes).epoch } == 4)
+        #expect(try kept.first.map { try UnverifiedWrap($0.bytes).epoch } == 4)
     }
 
     @Test func headsThatDoNotReadAreNoErrorOfADeepCheck() async throws {

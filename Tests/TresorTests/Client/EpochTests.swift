@@ -227,7 +227,7 @@ import TresorStore
         try await spoil(link, by: anna)
         #expect(try await fresh(house).files.open(old).content == Array("old".utf8))
         #expect(try await fresh(house).audit.check([tresor]).allSatisfy { $0.remark == .fine })
-        evil.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) != 1 } }
+        evil.showWraps { wraps, _, _ in wraps.filter { (try? UnverifiedWrap($0).epoch) != 1 } }
         // The home keeps a wrap to which no newer one leads.
         #expect(try await fresh(house).files.open(old).content == Array("old".utf8))
         try house.client.home.delete(.wraps)

@@ -60,7 +60,7 @@ import TresorStore
         let rest = (1 << 28) - (58 + 255 * (4 + full.count) + 4 + 2 + wrap.bytes.count)
         func export(last count: Int) throws(TresorError) -> TresorExport {
             let entries = [[UInt8]](repeating: full, count: 255) + [[UInt8](repeating: 0, count: count)]
-            return try TresorExport(tresor: tresor, entries: entries, cards: [], wraps: [wrap])
+            return try TresorExport(tresor: tresor, entries: entries, cards: [], wraps: [wrap.unverified])
         }
         #expect(try export(last: rest).bytes.count == 1 << 28)
         #expect(throws: TresorError.usage(.contentTooLong)) { try export(last: rest + 1) }
@@ -216,15 +216,16 @@ import TresorStore
         let second = try Wrap(keys, of: tresor, for: house.identity.chain.newest, user: user, history: .all)
         let uncalled = try Wrap(keys, of: tresor, for: eve.chain.newest, user: eve.user, history: .all)
         let short = try Wrap(keys, of: tresor, for: house.identity.chain.newest, user: user, history: .from(epoch: 1))
-        #expect(second != mine)
+        #expect(second.unverified != mine)
         for wraps in [[uncalled], [short]] {
-            let forged = try TresorExport(tresor: tresor, entries: export.entries, cards: [], wraps: wraps)
+            let forged = try TresorExport(
+                tresor: tresor, entries: export.entries, cards: [], wraps: wraps.map(\.unverified))
             #expect(try await house.client.exchange.take(forged).wrapCount == 0)
         }
         #expect(try await other.wraps(of: eve.user, in: tresor, epoch: nil) == [])
         #expect(try await other.wraps(of: user, in: tresor, epoch: nil) == [])
         #expect(try await house.client.exchange.take(export).wrapCount == 2)
-        let replaced = try TresorExport(tresor: tresor, entries: export.entries, cards: [], wraps: [second])
+        let replaced = try TresorExport(tresor: tresor, entries: export.entries, cards: [], wraps: [second.unverified])
         #expect(try await house.client.exchange.take(replaced).isNothing)
         #expect(try await other.wraps(of: user, in: tresor, epoch: nil) == [mine.bytes])
     }

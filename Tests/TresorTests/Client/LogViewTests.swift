@@ -294,7 +294,7 @@ import TresorStore
         _ = try await reader.tresors.name(in: reader.client.logs.state(of: tresor))
         // Now this home has seen it: the store is older than that, and its wraps are too.
         evil.frozen(old)
-        evil.showWraps { wraps, _, epoch in epoch == 2 ? [] : wraps.filter { (try? Wrap($0).epoch) == 1 } }
+        evil.showWraps { wraps, _, epoch in epoch == 2 ? [] : wraps.filter { (try? UnverifiedWrap($0).epoch) == 1 } }
         let again = world.session(of: house, seeing: evil)
         #expect(await failure { _ = try await again.files.open(file) } == .forked)
         var accepting = Expectations.anyTresor

@@ -31,7 +31,7 @@ import TresorStore
         var keys: [EpochKeys] = []
         for person in people {
             for stored in evil.everyWrap {
-                let wrap = try Wrap(stored.bytes)
+                let wrap = try UnverifiedWrap(stored.bytes)
                 guard let statement = state.statement(of: wrap.epoch) else { continue }
                 for history in [History.all, .from(epoch: 1)] {
                     let opened = try? wrap.openWrap(

@@ -15,7 +15,7 @@ import TresorStore
     let home: MemoryHome
     let tresor: TresorID
     let state: LogState
-    let keeper: SnapshotStore
+    let keeper: Snapshots
 
     init() async throws {
         anna = try await world.quick("anna")
@@ -26,7 +26,7 @@ import TresorStore
         try await anna.tresors.perform(.rename(Name(typed: "care")), on: tresor)
         state = try await anna.client.logs.state(of: tresor)
         home = try #require(anna.client.home as? MemoryHome)
-        keeper = try SnapshotStore(anna.identity)
+        keeper = try Snapshots(anna.identity)
     }
 
     /// The snapshot with another name in it. No log gives that name, so a state that has it came from the home.
@@ -78,8 +78,8 @@ import TresorStore
         let good = try keeper.bytes(of: marked(state))
         let second = try await anna.tresors.create(Name(typed: "other")).tresor
         let other = try await anna.client.logs.state(of: second)
-        let thief = try SnapshotStore(identity("anna"))
-        let renewed = try SnapshotStore(try anna.identity.renewCard(time: 5).identity)
+        let thief = try Snapshots(identity("anna"))
+        let renewed = try Snapshots(try anna.identity.renewCard(time: 5).identity)
         var branch = try marked(state)
         branch.hashes[2] = try anyDigest()
         branch.head = Head(sequence: 2, hash: branch.hashes[2])
@@ -136,7 +136,7 @@ import TresorStore
         #expect(try later(next).client.archive.verifiedState(of: tresor)?.name.sealed == state.name.sealed)
         try await world.publish(next.chain, replacing: anna.identity.chain)
         _ = try await later(next).client.logs.state(of: tresor)
-        #expect(try SnapshotStore(next).state(of: tresor, in: home)?.head == state.head)
+        #expect(try Snapshots(next).state(of: tresor, in: home)?.head == state.head)
     }
 
     @Test func A74_aDeepCheckFindsAStateThatNoLogGives() async throws {

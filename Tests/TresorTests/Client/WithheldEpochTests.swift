@@ -167,7 +167,7 @@ import TresorStore
             _ = try await fresh(anna).tresors.name(in: state())
         }
         #expect(anna.client.keptWraps().wraps(of: tresor).map(\.epoch) == [3, 2, 1])
-        evil.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) != 1 } }
+        evil.showWraps { wraps, _, _ in wraps.filter { (try? UnverifiedWrap($0).epoch) != 1 } }
         #expect(try await fresh(anna).files.open(before).content == Array("before".utf8))
         try await fresh(anna).tresors.perform(.rotate, on: tresor)
         #expect(anna.client.keptWraps().wraps(of: tresor).map(\.epoch) == [4])

@@ -56,7 +56,7 @@ import TresorStore
 
     /// The wrap with another place written on it.
     private func labelled(_ bytes: [UInt8], for place: Place, generation: UInt32) throws -> [UInt8] {
-        let sealed = Array(bytes.suffix(1120 + 2 + (try Wrap(bytes)).wrapped.ciphertext.count))
+        let sealed = Array(bytes.suffix(1120 + 2 + (try UnverifiedWrap(bytes)).wrapped.ciphertext.count))
         var labelled = Array(bytes.dropLast(sealed.count + 32 + 8 + 32 + 4))
         labelled += place.tresor.digest.bytes + bigEndianBytes(place.epoch)
         labelled += place.user.digest.bytes + bigEndianBytes(generation)
@@ -66,13 +66,13 @@ import TresorStore
     @Test func A81_everyWrapOpensInItsOwnPlaceOnly() async throws {
         let wraps = try await wraps()
         #expect(wraps.count == 27)
-        #expect(Set(try wraps.values.map { try Wrap($0).generation }) == [0, 1])
+        #expect(Set(try wraps.values.map { try UnverifiedWrap($0).generation }) == [0, 1])
         for person in people {
             for tresor in tresors {
                 let state = try await person.client.logs.state(of: tresor)
                 for place in wraps.keys where place.user == person.identity.user && place.tresor == tresor {
                     let own = try #require(wraps[place])
-                    let generation = try Wrap(own).generation
+                    let generation = try UnverifiedWrap(own).generation
                     var shown = try wraps.filter { $0.key != place }.values.flatMap {
                         [$0, try labelled($0, for: place, generation: generation)]
                     }

@@ -18,7 +18,7 @@ extension CommandStage {
         case .none: evil.behave()
         case .withholdsAllWraps: evil.showWraps { _, _, _ in [] }
         case .givesOldWraps:
-            evil.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) == 1 } }
+            evil.showWraps { wraps, _, _ in wraps.filter { (try? UnverifiedWrap($0).epoch) == 1 } }
         case .showsOldCards:
             evil.showCards { bytes in (try? CardChain(bytes))?.cards.first?.bytes }
         }

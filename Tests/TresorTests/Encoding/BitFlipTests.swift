@@ -121,7 +121,7 @@ import TresorStore
         let lattice = 85..<(85 + 1088)
         for bit in bits(bytes).sampled(5) where !lattice.contains(bit / 8) || bit % 8 == bit / 8 % 8 {
             let error = error {
-                _ = try Wrap(flipped(bytes, bit)).openWrap(
+                _ = try UnverifiedWrap(flipped(bytes, bit)).openWrap(
                     as: house.identity, of: tresor, statement: statement, card: card, history: .all)
             }
             #expect(error == ((6..<9).contains(bit / 8) ? .unsupported : .altered), "\(bit)")

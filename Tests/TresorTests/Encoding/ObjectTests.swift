@@ -59,13 +59,16 @@ struct Specimen: Sendable, CustomTestStringConvertible {
         var known = KnownServices()
         known[.zero] = .zero
         let export = try TresorExport(
-            tresor: tresor, entries: try await log(tresor, in: world.store).dropLast(), cards: [], wraps: [Wrap(wrap)])
+            tresor: tresor, entries: try await log(tresor, in: world.store).dropLast(), cards: [],
+            wraps: [UnverifiedWrap(wrap)])
         var specimens = [
             Specimen(name: "card", bytes: card, magicCount: 1, lengths: [(10, 2)]) { try CardChain($0).bytes },
             Specimen(name: "identity file", bytes: identity, magicCount: 1, lengths: [(10, 4), (14 + chainCount, 2)]) {
                 try IdentityFile($0).bytes
             },
-            Specimen(name: "wrap", bytes: wrap, magicCount: 1, lengths: [(wrap.count - 82, 2)]) { try Wrap($0).bytes },
+            Specimen(name: "wrap", bytes: wrap, magicCount: 1, lengths: [(wrap.count - 82, 2)]) {
+                try UnverifiedWrap($0).bytes
+            },
             Specimen(name: "sealed file", bytes: file.bytes, magicCount: 1, lengths: []) {
                 let file = try SealedFile($0)
                 _ = try FileOpener.openFile(file, with: keys, in: state)

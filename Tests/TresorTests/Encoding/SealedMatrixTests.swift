@@ -85,7 +85,7 @@ import TresorStore
             let epoch = try #require(state.statement(of: UInt64(index + 1)))
             places.append(
                 Place(name: "wrap \(index + 1) \(name)", sealed: wrap) {
-                    _ = try Wrap($0).openWrap(
+                    _ = try UnverifiedWrap($0).openWrap(
                         as: person.identity, of: tresor, statement: epoch, card: card, history: .all)
                 })
         }

@@ -265,7 +265,7 @@ import TresorCrypto
 
     /// A statement that fits the copy, by anybody.
     private func statement(
-        by identity: Identity, server: Hash256? = nil, revision: UInt64 = 2, _ kept: LoginService.Kept
+        by identity: Identity, server: Hash256? = nil, revision: UInt64 = 2, _ kept: LoginService.KeptLogin
     ) throws -> LoginStatement {
         try LoginStatement(
             by: identity, server: server ?? service.shown.id(), revision: revision,
@@ -307,7 +307,7 @@ import TresorCrypto
         let statement = try LoginStatement(
             by: author, server: server, revision: 1, record: LoginStatement.hash(ofRecord: record),
             copy: LoginStatement.hash(ofCopy: copy), time: world.clock.now)
-        service.kept = LoginService.Kept(record: record, statement: statement, copy: copy)
+        service.kept = LoginService.KeptLogin(record: record, statement: statement, copy: copy)
     }
 
     /// The service has the copies of a person who made another account, and the former keys of one who renewed.

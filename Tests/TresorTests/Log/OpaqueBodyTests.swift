@@ -60,7 +60,7 @@ import TresorStore
 
     /// Two programs, one of which knows an additive body, keep states that they do not take for each other's.
     @Test func A205_aSnapshotOfWhoKnewLessIsNone() throws {
-        let keeper = try SnapshotStore(anna)
+        let keeper = try Snapshots(anna)
         let bytes = try keeper.bytes(of: log.state)
         var decoder = ByteDecoder(Array(bytes.dropLast(32)))
         #expect(try LogState(from: &decoder).head == log.state.head)

@@ -13,7 +13,7 @@ import Testing
 
     @Test(arguments: 0..<batchCount) func foldAgreesWithTheNaiveModel(batch: Int) throws {
         let cast = Cast(try (0..<6).map { try Self.generations("person-\($0)") })
-        let keeper = try SnapshotStore(cast.people[0][0])
+        let keeper = try Snapshots(cast.people[0][0])
         let seeds = seeds("TRESOR_LOGS", else: 600, batch: batch, of: Self.batchCount)
         var tally = Tally()
         for seed in seeds {
@@ -36,7 +36,7 @@ import Testing
 
     /// A snapshot, and a fold that continues from an earlier snapshot, give the state.
     private func compareKept(
-        _ told: Retelling, _ keeper: SnapshotStore, _ seed: Comment, using dice: inout Dice
+        _ told: Retelling, _ keeper: Snapshots, _ seed: Comment, using dice: inout Dice
     ) throws {
         let bytes = try keeper.bytes(of: told.state)
         let early = try #require(told.states.randomElement(using: &dice))

@@ -125,7 +125,7 @@ struct Onlooker {
 
     /// - Returns: who opens it.
     @discardableResult private mutating func take(_ stored: StoredWrap, as identities: [Identity]) throws -> [UserID] {
-        let wrap = try Wrap(stored.bytes)
+        let wrap = try UnverifiedWrap(stored.bytes)
         guard let owner = identities.first(where: { $0.user == wrap.user }) else { throw TresorError.notFound }
         let card = try #require(owner.chain.card(generation: wrap.generation))
         seenWraps.insert(stored)

@@ -42,7 +42,7 @@ import TresorTesting
             var wraps: [StoredWrap] = []
             for user in cards.map(\.user) {
                 for bytes in try await world.store.wraps(of: user, in: tresor, epoch: nil) {
-                    wraps.append(StoredWrap(user: user, epoch: try Wrap(bytes).epoch, bytes: bytes))
+                    wraps.append(StoredWrap(user: user, epoch: try UnverifiedWrap(bytes).epoch, bytes: bytes))
                 }
             }
             self.wraps = wraps

@@ -73,12 +73,12 @@ import TresorTesting
             [0, 1, 5000].map { Item.Content.bytes([UInt8](repeating: 3, count: $0), type: type) }
                 + [.attachment(blob: 1, type: type)]
         }
-        var kept: [Kept] = []
+        var kept: [KeptItem] = []
         for (number, content) in (contents + [.deleted]).enumerated() {
             let replaces = (0..<UInt64(number)).map { $0 + 1 }
             let item = Item(record: try Name(typed: "r/\(number)"), replaces: replaces, time: 5, content: content)
             #expect(item.byteCount == item.bytes.count)
-            kept.append(Kept(sequence: UInt64(number + 20), item: item))
+            kept.append(KeptItem(sequence: UInt64(number + 20), item: item))
         }
         let volume = try Volume(of: kept)
         #expect(volume.bytes.count == kept.reduce(Volume.leastByteCount) { $0 + $1.byteCount })
@@ -89,11 +89,11 @@ import TresorTesting
         for (spare, count) in [(0, 1), (1, 2)] {
             var (all, left, sequence) = (kept, room + spare, UInt64(40))
             while left > 0 {
-                let frame = Kept.byteCount(ofItem: Item.leastByteCount + 2 + 4)
+                let frame = KeptItem.byteCount(ofItem: Item.leastByteCount + 2 + 4)
                 let size = left > 65_000 ? 60_000 : left - frame
                 let content = Item.Content.bytes([UInt8](repeating: 4, count: size), type: .empty)
                 let item = Item(record: try Name(typed: "s"), replaces: [], time: 5, content: content)
-                all.append(Kept(sequence: sequence, item: item))
+                all.append(KeptItem(sequence: sequence, item: item))
                 left -= frame + size
                 sequence += 1
             }

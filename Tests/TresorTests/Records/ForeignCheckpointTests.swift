@@ -37,7 +37,7 @@ import TresorTesting
     }
 
     /// A checkpoint with one volume, by another owner; up to the head unless another entry is named.
-    func checkpoint(_ kept: [Kept], by owner: Session? = nil, upto: UInt64? = nil) async throws -> UInt64 {
+    func checkpoint(_ kept: [KeptItem], by owner: Session? = nil, upto: UInt64? = nil) async throws -> UInt64 {
         let (owner, time) = (owner ?? scene.late, scene.world.clock.now)
         return try await append(by: owner) { state, keys in
             let volume = try Volume(of: kept).seal(with: keys, at: state, by: owner.identity, time: time)
@@ -54,7 +54,7 @@ import TresorTesting
         let revision = try #require(try await scene.records.get("a").revision)
         let item = Item(
             record: try Name(typed: "a"), replaces: [], time: 5, content: .bytes(Array("false".utf8), type: .empty))
-        return try await checkpoint([Kept(sequence: revision, item: item)], by: owner)
+        return try await checkpoint([KeptItem(sequence: revision, item: item)], by: owner)
     }
 
     private func entries() async throws -> [Entry] {
@@ -62,15 +62,15 @@ import TresorTesting
     }
 
     /// The versions that no later one replaces, as a checkpoint keeps them.
-    func current() async throws -> [Kept] {
+    func current() async throws -> [KeptItem] {
         _ = try await scene.records.sync()
         let view = try await scene.records.view()
         let packs = PackReader(client: scene.anna.client, tresor: scene.tresor)
-        var kept: [Kept] = []
+        var kept: [KeptItem] = []
         for name in view.table.names {
             for head in view.table.heads(of: name) {
                 let item = try view.item(of: name, at: head.revision, from: packs)
-                kept.append(Kept(sequence: head.revision, item: item))
+                kept.append(KeptItem(sequence: head.revision, item: item))
             }
         }
         return kept.sorted { ($0.sequence, $0.item.record) < ($1.sequence, $1.item.record) }
@@ -179,7 +179,7 @@ import TresorTesting
     }
 
     /// Packs went for a checkpoint of anna's. House made the next one, and nobody has gone on with it.
-    private func unfinished(_ change: (inout [Kept]) throws -> Void = { _ in }) async throws -> UInt64 {
+    private func unfinished(_ change: (inout [KeptItem]) throws -> Void = { _ in }) async throws -> UInt64 {
         try await scene.anna.share(scene.tresor, with: [scene.house], as: .owner)
         _ = try await scene.records.compact()
         try await scene.put("e", "e1", by: scene.house)
@@ -207,7 +207,7 @@ import TresorTesting
             let item = Item(
                 record: kept[place].item.record, replaces: [], time: 5,
                 content: .bytes(Array("false".utf8), type: .empty))
-            kept[place] = Kept(sequence: kept[place].sequence, item: item)
+            kept[place] = KeptItem(sequence: kept[place].sequence, item: item)
         }
         let stored = try await scene.stored()
         let records = scene.late.records(in: scene.tresor)
@@ -228,7 +228,7 @@ import TresorTesting
         let packs = PackReader(client: scene.anna.client, tresor: scene.tresor)
         let first = try #require(view.commits.keys.min())
         let entry = try #require(try await entries().first { $0.isCommit && $0.sequence < first })
-        let old = Kept(sequence: entry.sequence, item: try #require(try view.items(of: entry, from: packs).first))
+        let old = KeptItem(sequence: entry.sequence, item: try #require(try view.items(of: entry, from: packs).first))
         let sequence = try await unfinished { $0.insert(old, at: 0) }
         let records = scene.late.records(in: scene.tresor)
         #expect(await failure { _ = try await records.compact() } == .store(.withheld))
@@ -366,7 +366,7 @@ import TresorTesting
             appended.count("append")
             try? await scene.put("e", "e1", by: scene.house)
             guard let revision = try? await scene.state().head.sequence else { return nil }
-            _ = try? await checkpoint([Kept(sequence: revision, item: item)])
+            _ = try? await checkpoint([KeptItem(sequence: revision, item: item)])
             return nil
         }
         let records = scene.device(scene.home, over: store).records(in: scene.tresor)

@@ -57,7 +57,8 @@ import TresorCrypto
 
     @Test func anyBytesAreReadToAnEnd() throws {
         let pack = try Pack(of: Self.sample()).bytes
-        let volume = try Volume(of: Self.sample().enumerated().map { Kept(sequence: UInt64(5 + $0), item: $1) }).bytes
+        let volume = try Volume(of: Self.sample().enumerated().map { KeptItem(sequence: UInt64(5 + $0), item: $1) })
+            .bytes
         var dice = Dice(seed: 1)
         for _ in 0..<2000 {
             for bytes in [pack, volume] {

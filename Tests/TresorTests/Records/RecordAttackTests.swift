@@ -141,9 +141,9 @@ import TresorCrypto
         let first = try book.put(Item("plan", "one"))
         let second = try book.put(Item("plan", "two", replacing: [first]))
         let items = try book.items()
-        let one = Kept(sequence: first, item: try #require(items[first]?.first))
-        let two = Kept(sequence: second, item: try #require(items[second]?.first))
-        func compared(_ kept: [Kept]) -> TresorError? {
+        let one = KeptItem(sequence: first, item: try #require(items[first]?.first))
+        let two = KeptItem(sequence: second, item: try #require(items[second]?.first))
+        func compared(_ kept: [KeptItem]) -> TresorError? {
             error {
                 try RecordTable.comparePacks(kept, upto: second, commits: items.keys.sorted()) {
                     (sequence) throws(TresorError) in try PackItem.all(items[sequence] ?? [])
@@ -152,8 +152,8 @@ import TresorCrypto
         }
         #expect(compared([two]) == nil && compared([one, two]) == nil)
         #expect(compared([]) == .altered && compared([one]) == .altered)
-        #expect(compared([Kept(sequence: second, item: try Item("plan", "2", replacing: [first]))]) == .altered)
-        #expect(compared([two, Kept(sequence: second, item: try Item("z", "more"))]) == .altered)
+        #expect(compared([KeptItem(sequence: second, item: try Item("plan", "2", replacing: [first]))]) == .altered)
+        #expect(compared([two, KeptItem(sequence: second, item: try Item("z", "more"))]) == .altered)
         // A floor never falls, and a writer sets none.
         try book.checkpoint([two], upto: second)
         let volume = Blob(hash: .zero, size: 674)
@@ -162,7 +162,7 @@ import TresorCrypto
             #expect(rule(try book.entry(.checkpoint(body), by: author)) == (nil, nil, expected))
         }
         // An item of no commit, and one that is not the commit's, are refused by whoever reads the volumes.
-        for kept in [[Kept(sequence: 1, item: two.item)], [two, one]] {
+        for kept in [[KeptItem(sequence: 1, item: two.item)], [two, one]] {
             let refused = error {
                 try RecordTable.checkVolumes(kept, upto: second) { items[$0] == nil ? nil : 1 }
             }
@@ -176,7 +176,7 @@ import TresorCrypto
         let late = try identity("late")
         try book.admit(late, as: .writer, fromNow: true)
         let items = try book.items()
-        let kept = [Kept(sequence: first, item: try #require(items[first]?.first))]
+        let kept = [KeptItem(sequence: first, item: try #require(items[first]?.first))]
         let begun = book.state.head.sequence
         try book.put(Item("plan", "two", replacing: [first]), by: late)
         // A checkpoint above the newcomer's beginning would take packs that only the newcomer could not replace.

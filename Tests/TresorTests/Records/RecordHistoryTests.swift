@@ -157,7 +157,7 @@ private struct RecordHistory {
                 let cut = cuts[item.record] ?? 0
                 return (flaw == .openVolumes ? sequence <= cut : sequence >= cut)
                     || table.heads(of: item.record).contains { $0.revision == sequence }
-            }.map { Kept(sequence: sequence, item: $0) }
+            }.map { KeptItem(sequence: sequence, item: $0) }
         }
         let before = book.state.floor
         let sequence = try book.checkpoint(kept, upto: upto)

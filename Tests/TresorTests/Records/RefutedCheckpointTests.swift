@@ -18,9 +18,9 @@ import TresorTesting
     init() async throws { foreign = try await ForeignCheckpointTests() }
 
     /// The words of a version in place of those of its pack.
-    private func lie(at revision: UInt64) throws -> Kept {
+    private func lie(at revision: UInt64) throws -> KeptItem {
         let content = Item.Content.bytes(Array("false".utf8), type: .empty)
-        return Kept(
+        return KeptItem(
             sequence: revision, item: Item(record: try Name(typed: "a"), replaces: [], time: 5, content: content))
     }
 
@@ -47,7 +47,7 @@ import TresorTesting
             let commits = try await CommitReader(client: scene.anna.client).commits(of: view.state, from: 0)
             let first = try #require(commits.first)
             let items = try view.items(of: first, from: packs)
-            let old = Kept(sequence: first.sequence, item: try #require(items.first))
+            let old = KeptItem(sequence: first.sequence, item: try #require(items.first))
             _ = try await scene.records.compact()
             records = scene.device(scene.empty).records(in: scene.tresor)
             #expect(try await records.sync().isComplete)
@@ -67,7 +67,7 @@ import TresorTesting
         let commits = try await CommitReader(client: scene.anna.client).commits(of: view.state, from: 0)
         let first = try #require(commits.first)
         let items = try view.items(of: first, from: packs)
-        let old = Kept(sequence: first.sequence, item: try #require(items.first))
+        let old = KeptItem(sequence: first.sequence, item: try #require(items.first))
         _ = try await scene.records.compact()
         let records = scene.device(scene.empty).records(in: scene.tresor)
         #expect(try await records.sync().isComplete)

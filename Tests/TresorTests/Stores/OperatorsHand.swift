@@ -137,7 +137,7 @@
             else { return nil }
             return Judgment(
                 state: state, cost: 0, people: Set(people + state.dismissed(at: entry.sequence)).sorted(), leaving: [],
-                named: [])
+                named: [], wraps: [])
         }
 
         private func storing(_ wrap: StoredWrap, in tresor: TresorID) -> [SQL] {

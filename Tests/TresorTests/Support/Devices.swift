@@ -18,7 +18,7 @@ extension World {
 }
 
 /// The result of one `sync` of all tresors.
-struct Exchange {
+struct SyncResult {
     let outcome: KnownOutcome
     let report: OwnTresorSync.Report
     /// The tresors that failed.
@@ -32,7 +32,7 @@ extension Session {
     }
 
     /// Syncs all tresors, as the command does.
-    @discardableResult func exchange() async throws -> Exchange {
+    @discardableResult func exchange() async throws -> SyncResult {
         var exchange = try await OwnTresorSync(of: try await tresors.all(readingStrangers: false), self)
         let outcome = try await exchange.receive()
         var read: [TresorID] = []
@@ -45,7 +45,7 @@ extension Session {
                 errors[summary.tresor] = error
             }
         }
-        return Exchange(outcome: outcome, report: try await exchange.send(read), errors: errors)
+        return SyncResult(outcome: outcome, report: try await exchange.send(read), errors: errors)
     }
 
     /// How this home came to know a person; `nil` for one who is not verified.

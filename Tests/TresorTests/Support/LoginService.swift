@@ -8,7 +8,7 @@ import TresorCrypto
 /// A service of one person, with what log-ins by password take. It judges nothing, and shows what a test tells it to.
 final class LoginService: ServiceCaller {
     /// The log-in of the person.
-    struct Kept: Sendable {
+    struct KeptLogin: Sendable {
         var record: [UInt8]
         var statement: LoginStatement
         var copy: [UInt8]
@@ -16,7 +16,7 @@ final class LoginService: ServiceCaller {
 
     private struct State {
         var seen: [ServiceOperation] = []
-        var kept: Kept?
+        var kept: KeptLogin?
         var hasRecord = true
         var keepsRecords = true
         var keepsStatements = true
@@ -53,7 +53,7 @@ final class LoginService: ServiceCaller {
     }
 
     /// The log-in that it shows from now on.
-    var kept: Kept? {
+    var kept: KeptLogin? {
         get { state.withLock { $0.kept } }
         set { state.withLock { $0.kept = newValue } }
     }
@@ -104,7 +104,7 @@ final class LoginService: ServiceCaller {
                 evaluated: try secrets.register(blinded.span, identifier: parameters.identifier))
         case let request as FinishRequest:
             if keepsStatements {
-                kept = Kept(record: request.record, statement: request.statement, copy: request.copy)
+                kept = KeptLogin(record: request.record, statement: request.statement, copy: request.copy)
             }
             hasRecord = keepsRecords
             return FinishAnswer(state: .active)

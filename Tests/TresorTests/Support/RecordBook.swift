@@ -89,7 +89,7 @@ struct RecordBook {
     }
 
     /// A checkpoint with one volume.
-    @discardableResult mutating func checkpoint(_ kept: [Kept], upto: UInt64) throws -> UInt64 {
+    @discardableResult mutating func checkpoint(_ kept: [KeptItem], upto: UInt64) throws -> UInt64 {
         let volume = try Volume(of: kept).seal(with: try key(state.epoch), at: state, by: owner, time: time).bytes
         let sequence = try add(
             .checkpoint(CheckpointBody(upto: upto, epoch: state.epoch, volumes: [try Blob(of: volume)])))
@@ -125,12 +125,12 @@ struct RecordBook {
     }
 
     /// The versions that the newest checkpoint keeps, for a reader of these keys.
-    func kept(_ keys: [UInt64: EpochKeys]? = nil) throws(TresorError) -> [Kept] {
+    func kept(_ keys: [UInt64: EpochKeys]? = nil) throws(TresorError) -> [KeptItem] {
         guard let bytes = volumes[state.checkpoint], let entry = try? entry(at: state.checkpoint),
             case .checkpoint(let checkpoint) = try entry.body
         else { throw .store(.withheld) }
         guard let key = (keys ?? self.keys)[checkpoint.epoch] else { throw .noAccess }
-        var kept: [Kept] = []
+        var kept: [KeptItem] = []
         for index in checkpoint.volumes.indices {
             kept += try Volume.openVolume(bytes[index], at: index, of: entry, in: state, with: key).kept
         }

@@ -79,7 +79,7 @@ struct RawLine {
     /// The bytes of a request without a signature, whose head announces a body that need not follow.
     static func bytes(_ operation: ServiceOperation, announcing byteCount: Int, _ body: [UInt8]) -> [UInt8] {
         let lines = [
-            "POST /v1/\(operation.rawValue) HTTP/1.1", "Host: 127.0.0.1", "Content-Type: \(MediaType.text)",
+            "POST /v1/\(operation.rawValue) HTTP/1.1", "Host: 127.0.0.1", "Content-Type: \(WireForm.mediaType)",
             "Content-Length: \(byteCount)", "", "",
         ]
         return Array(lines.joined(separator: "\r\n").utf8) + body

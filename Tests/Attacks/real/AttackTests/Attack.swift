@@ -70,12 +70,12 @@ extension RealAttackTests {
         _ refusal: Outcome, against victims: [Session], isLate: Bool = false, at source: SourceLocation,
         _ attack: () async throws -> Bool
     ) async {
-        let before = victims.map { Kept($0, isLate: isLate) }
+        let before = victims.map { Untouched($0, isLate: isLate) }
         let experiment = Experiment()
         let outcome = await Experiment.$current.withValue(experiment) { await Outcome(of: attack) }
         #expect(outcome == refusal, sourceLocation: source)
         #expect(isLate || experiment.counts == Experiment.Counts(), sourceLocation: source)
-        #expect(victims.map { Kept($0, isLate: isLate) } == before, sourceLocation: source)
+        #expect(victims.map { Untouched($0, isLate: isLate) } == before, sourceLocation: source)
     }
 }
 
@@ -100,7 +100,7 @@ private enum Outcome: Equatable {
 }
 
 /// The invariants: the home except for evidence, and the number of writes to the store.
-private struct Kept: Equatable {
+private struct Untouched: Equatable {
     let home: [HomeObject: [UInt8]]
     let writes: Int?
 

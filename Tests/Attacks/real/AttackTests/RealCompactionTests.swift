@@ -188,7 +188,7 @@ private struct Owners {
     /// - Parameter items: what it keeps beside the plan, by rising names below that.
     func lie(by author: Session, beside items: [Item] = []) async throws {
         let state = try await scene.state
-        let kept = (items + [try Item("plan", "false")]).map { Kept(sequence: plan, item: $0) }
+        let kept = (items + [try Item("plan", "false")]).map { KeptItem(sequence: plan, item: $0) }
         let volume = try Volume(of: kept).seal(
             with: try await scene.keys(state.epoch), at: state, by: author.identity, time: scene.world.clock.now)
         let blob = try Blob(of: volume.bytes)

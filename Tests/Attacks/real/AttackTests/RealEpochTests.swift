@@ -99,7 +99,7 @@ extension RealAttackTests {
                 let state = try await scene.state
                 let statement = try #require(state.statement(of: 2))
                 for wrap in scene.store.everyWrap where wrap.user == user && wrap.epoch == 2 {
-                    let keys = try Wrap(wrap.bytes).openWrap(
+                    let keys = try UnverifiedWrap(wrap.bytes).openWrap(
                         as: house.identity, of: scene.tresor, statement: statement,
                         card: house.identity.chain.newest, history: .all)
                     return try FileOpener.openFile(file, with: keys, in: state).content == Array("later".utf8)
@@ -174,7 +174,7 @@ extension RealAttackTests {
             try await scene.anna.tresors.perform(.rotate, on: scene.tresor)
             let statement = try #require(try await scene.state.statement(of: 2))
             func opens(_ bytes: [UInt8]) throws -> Bool {
-                let keys = try Wrap(bytes).openWrap(
+                let keys = try UnverifiedWrap(bytes).openWrap(
                     as: scene.house.identity, of: scene.tresor, statement: statement, card: card, history: .all)
                 return keys.content.matches(old.content)
             }
@@ -202,9 +202,9 @@ extension RealAttackTests {
                 let state = try await scene.state
                 let user = mallory.identity.user
                 let bytes = try #require(try await scene.store.wraps(of: user, in: scene.tresor, epoch: 2).first)
-                guard try Wrap(bytes).opensHistory else { return false }
+                guard try UnverifiedWrap(bytes).opensHistory else { return false }
                 let statement = try #require(state.statement(of: 2))
-                let keys = try Wrap(bytes).openWrap(
+                let keys = try UnverifiedWrap(bytes).openWrap(
                     as: mallory.identity, of: scene.tresor, statement: statement,
                     card: mallory.identity.chain.newest, history: .all)
                 let first = try #require(try keys.openBackLink(statement, of: scene.tresor).first)
@@ -240,7 +240,7 @@ extension RealAttackTests {
             try await scene.settle()
             let state = try await scene.state
             // No wrap of the first epoch leads past the link.
-            scene.store.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) != 1 } }
+            scene.store.showWraps { wraps, _, _ in wraps.filter { (try? UnverifiedWrap($0).epoch) != 1 } }
             try scene.house.client.home.delete(.wraps)
             await RealAttackTests.expectReal(.altered, without: .epochCommitment, against: [scene.house]) {
                 let keys = try await scene.fresh(scene.house).keyRing.keys(of: 1, in: state)

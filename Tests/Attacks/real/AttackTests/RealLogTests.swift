@@ -103,7 +103,7 @@ extension RealAttackTests {
             // Now the home has seen it, and a store that is older has no wrap of it.
             scene.store.behave()
             _ = try await house.tresors.name(in: house.client.logs.state(of: tresor))
-            scene.store.showWraps { wraps, _, _ in wraps.filter { (try? Wrap($0).epoch) == 1 } }
+            scene.store.showWraps { wraps, _, _ in wraps.filter { (try? UnverifiedWrap($0).epoch) == 1 } }
             let known = try #require(try house.client.archive.verifiedState(of: tresor))
             await RealAttackTests.expectReal(nil, without: .homeWraps, against: [house]) {
                 await failure { _ = try await scene.fresh(house).keyRing.keys(of: 2, in: known) } == .noAccess

@@ -248,8 +248,8 @@ extension RealAttackTests {
             var book = book
             let sequence = try book.put(Item("plan", "one"))
             let kept = [
-                Kept(sequence: sequence, item: try Item("plan", "one")),
-                Kept(sequence: sequence, item: try Item("z", "false")),
+                KeptItem(sequence: sequence, item: try Item("plan", "one")),
+                KeptItem(sequence: sequence, item: try Item("z", "false")),
             ]
             let items = try book.items()
             await RealAttackTests.expectReal(.altered, without: .keptItems) {

@@ -197,7 +197,7 @@ extension RealAttackTests {
             let bare = try Experiment.$current.withValue(Experiment(applying: [.wrapInfo])) { try wrap() }
             let statement = try #require(try await scene.state.statement(of: 1))
             await RealAttackTests.expectReal(.altered, without: .wrapInfo, against: [scene.anna]) {
-                let opened = try Wrap(Mutation.wrapInfo.isApplied ? bare : bound).openWrap(
+                let opened = try UnverifiedWrap(Mutation.wrapInfo.isApplied ? bare : bound).openWrap(
                     as: anna, of: scene.tresor, statement: statement, card: anna.chain.newest, history: .all)
                 return opened.content.matches(keys.content)
             }

@@ -34,7 +34,7 @@
                     target: .service(NotingHandler(knowing: "a proof")), rule: .service(names: []),
                     limits: ServerLimits(), report: Report(logsSources: false) { _ in }, isBehindProxy: false)
                 let head = AcceptedHead(
-                    route: .operation(.account), bodyByteCount: 0, authorization: nil, host: "localhost", ports: [],
+                    endpoint: .operation(.account), bodyByteCount: 0, authorization: nil, host: "localhost", ports: [],
                     forwardedFor: nil,
                     closes: false)
                 let room = try await responder.judge(head, from: [], to: []).room
@@ -222,7 +222,7 @@
             try await Self.expectReal(without: .asciiHeaders) {
                 let headers = [
                     ("Host", "klinik.example"), ("Connection", "\u{212A}eep-alive"), ("Content-Length", "0"),
-                    ("Content-Type", HeadRule.mediaType),
+                    ("Content-Type", WireForm.mediaType),
                 ]
                 let head = HTTPRequestHead(
                     version: .http1_1, method: .POST, uri: "/v1/server", headers: HTTPHeaders(headers))

@@ -156,7 +156,7 @@
         }
 
         private static func accepts(_ more: [(String, String)], host: String = "tresor.example") -> Bool {
-            let headers = [("Host", host), ("Content-Length", "0"), ("Content-Type", HeadRule.mediaType)] + more
+            let headers = [("Host", host), ("Content-Length", "0"), ("Content-Type", WireForm.mediaType)] + more
             let head = HTTPRequestHead(
                 version: .http1_1, method: .POST, uri: "/v1/server", headers: HTTPHeaders(headers))
             return (try? HeadRule.service(named: "tresor.example").accept(head)) != nil

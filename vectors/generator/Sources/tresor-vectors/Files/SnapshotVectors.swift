@@ -198,7 +198,7 @@ struct SnapshotVectors: LogTestWriter {
             try Identity(
                 chain: CardChain(person.chain), seed: SecretKey(SecretBytes(copying: person.newest.seed.span)),
                 previous: person.previous))
-        return must(try SnapshotStore(identity).bytes(of: state))
+        return must(try Snapshots(identity).bytes(of: state))
     }
 
     private static func opened(_ log: Log) -> Values {

@@ -7,7 +7,7 @@ package import TresorCrypto
 /// Keeps snapshots of validated states under a tag that only one generation of an identity can make (SPEC §9.10).
 ///
 /// It holds the key of those tags and nothing else of the identity.
-package final class SnapshotStore: Sendable {
+package final class Snapshots: Sendable {
     /// The most entries of a log for each entry that its snapshot lacks. Snapshots are then seldom written, and few
     /// entries are left to fold.
     private static let patience: UInt64 = 64

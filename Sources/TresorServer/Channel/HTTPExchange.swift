@@ -7,7 +7,7 @@
     import TresorCrypto
 
     /// One request and what it holds until it is answered. Lives on the event loop of its connection.
-    final class Exchange {
+    final class HTTPExchange {
         /// `nil` while there is none, and after a head that was refused.
         let head: AcceptedHead?
         /// The source for limits.
@@ -52,7 +52,7 @@
         private var isLarge: Bool { (head?.bodyByteCount ?? 0) > budget.smallByteCount }
 
         /// Whether the client waits for news.
-        var isLongPoll: Bool { head?.route == .operation(.news) }
+        var isLongPoll: Bool { head?.endpoint == .operation(.news) }
 
         /// Whether its answer takes less than a millisecond beside the work of the database: a small append of a person whom
         /// the head has proved. Its work that is more runs apart (SPEC §18.3, *Work*).
@@ -104,60 +104,31 @@
             room = 0
         }
 
-        /// The whole request; `nil` as long as its body is not.
-        var request: WireRequest? {
-            guard let head, byteCount == head.bodyByteCount else { return nil }
-            return WireRequest(
-                route: head.route, body: body, authorization: head.authorization, source: source, audiences: audiences)
+        /// Whether head and body are whole.
+        var isComplete: Bool { head.map { byteCount == $0.bodyByteCount } ?? false }
+
+        /// The whole request of an operation; `nil` for any other one, and as long as its body is not whole.
+        var call: ServiceCall? {
+            guard isComplete, let head, case .operation(let operation) = head.endpoint else { return nil }
+            return ServiceCall(
+                operation: operation, body: body, authorization: head.authorization, source: source,
+                audiences: audiences)
         }
     }
 
-    /// A whole request.
-    struct WireRequest: Sendable {
-        let route: Route
-        let body: [UInt8]
-        let authorization: String?
-        let source: [UInt8]
-        let audiences: [Audience]
-    }
-
-    /// An answer on the wire.
-    struct WireReply: Sendable {
-        let status: Int
-        let body: [UInt8]
-        /// The media type; `nil` for no body.
-        let mediaType: String?
-        let error: TresorError?
-        let retryAfter: UInt32?
-
-        private init(status: Int, body: [UInt8], mediaType: String?) {
-            self.status = status
-            self.body = body
-            self.mediaType = mediaType
-            error = nil
-            retryAfter = nil
-        }
-
-        /// The answer of an operation.
-        init(_ reply: ServiceReply) {
-            status = reply.status
-            body = reply.body
-            mediaType = HeadRule.mediaType
-            error = reply.error
-            retryAfter = reply.retryAfter
-        }
-
+    extension ServiceReply {
         /// The service works.
-        static let healthy = WireReply(status: 200, body: [], mediaType: nil)
+        static let healthy = ServiceReply(status: 200, mediaType: nil)
         /// The service does not work.
-        static let unavailable = WireReply(status: 503, body: [], mediaType: nil)
+        static let unavailable = ServiceReply(status: 503, mediaType: nil)
 
         /// There is no room for the answer.
-        static let noRoom = WireReply(ServiceReply(Refusal(.tooManyRequests, .busy), retryAfter: 1))
+        static let noRoom = ServiceReply(Refusal(.tooManyRequests, .busy), retryAfter: 1)
 
         /// The metrics.
-        static func metrics(_ text: String) -> WireReply {
-            WireReply(status: 200, body: Array(text.utf8), mediaType: "text/plain; version=0.0.4; charset=utf-8")
+        static func metrics(_ text: String) -> ServiceReply {
+            ServiceReply(
+                status: 200, mediaType: "text/plain; version=0.0.4; charset=utf-8", body: Array(text.utf8))
         }
 
         /// The headers: the exact length, the time, and nothing that names this program.

@@ -6,7 +6,7 @@ import TresorCrypto
 import TresorStore
 
 /// Opens sealed files for the commands, and reports the author of each.
-struct FileOpener {
+struct SealedFileReader {
     /// The most bytes that go to standard output.
     static let standardOutputLimit = 64 << 20
     /// The most bytes opened in memory if neither input nor output is a file.

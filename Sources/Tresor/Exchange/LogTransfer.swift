@@ -4,7 +4,7 @@ package import TresorCore
 package import TresorCrypto
 
 /// Writes a tresor as one object, and takes such objects into a store (SPEC §11.1). Needs no secret.
-package struct Exchange: Sendable {
+package struct LogTransfer: Sendable {
     let client: Client
 
     private var store: any Store { client.store }
@@ -37,7 +37,8 @@ package struct Exchange: Sendable {
             entries += page
         }
         let export = try TresorExport(
-            tresor: tresor, entries: entries, cards: try await cards(in: state), wraps: try await wraps(in: state),
+            tresor: tresor, entries: entries, cards: try await cards(in: state),
+            wraps: try await wraps(in: state).map(\.unverified),
             blobs: try await BlobReader(store, tresor).read(
                 blobs.sorted { $0.hash < $1.hash }, limit: TresorExport.maximumByteCount - byteCount))
         // A home that cannot note it gives the export all the same: an owner is refused nothing because of the note.
@@ -52,8 +53,7 @@ package struct Exchange: Sendable {
         for user in Set(state.members.keys).union(state.waiting.keys).union(state.approvers + [state.founder]).sorted()
         {
             guard let known = state.chain(of: user) else { throw .altered }
-            let offered = try await store.card(of: user).flatMap { try? CardChain($0) }
-            cards.append(offered.map { $0.extends(known) } == true ? offered ?? known : known)
+            cards.append(try await store.shownChain(of: user)?.chain(extending: known) ?? known)
         }
         return cards
     }
@@ -66,10 +66,10 @@ package struct Exchange: Sendable {
             let stored = try await store.wraps(of: users, in: state.tresor, epoch: epoch)
             guard stored.count == users.count else { throw .store(.other) }
             for (user, wrapped) in zip(users, stored) {
-                guard let bytes = wrapped.first, let wrap = try? Wrap(bytes), wrap.user == user, wrap.epoch == epoch,
-                    wrap.firstEntry(in: state) != nil
+                guard let bytes = wrapped.first, let wrap = try? UnverifiedWrap(bytes), wrap.user == user,
+                    wrap.epoch == epoch, let called = wrap.called(in: state)
                 else { continue }
-                wraps.append(wrap)
+                wraps.append(called.wrap)
             }
         }
         return wraps
@@ -168,12 +168,12 @@ package struct Exchange: Sendable {
         var count = 0
         for chain in export.cards where delivery?.takes(chain) ?? true {
             try Cancellation.check()
-            let present = try await store.card(of: chain.user)
+            let present = try await store.shownChain(of: chain.user)
             if let present {
-                guard let old = try? CardChain(present), old != chain, chain.extends(old) else { continue }
+                guard let old = try? present.chain(of: chain.user), old != chain, chain.extends(old) else { continue }
             }
             let outcome = try await store.putCard(
-                chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present)
+                chain.bytes, user: chain.user, handle: chain.handle.bytes, replacing: present?.bytes)
             if outcome == .done { count += 1 }
         }
         return count
@@ -194,8 +194,8 @@ package struct Exchange: Sendable {
         guard !held.goesOn else { return 0 }
         var wraps: [UInt64: [StoredWrap]] = [:]
         for wrap in export.wraps {
-            guard let first = wrap.firstEntry(in: shown) else { continue }
-            wraps[first, default: []].append(StoredWrap(wrap))
+            guard let called = wrap.called(in: shown) else { continue }
+            wraps[called.firstEntry, default: []].append(StoredWrap(called.wrap))
         }
         var count = 0
         let carried = try export.namedBlobs()
@@ -240,7 +240,8 @@ package struct Exchange: Sendable {
         of export: TresorExport, in state: LogState, _ delivery: Delivery?
     ) async throws(TresorError) -> Int {
         var count = 0
-        let fitting = export.wraps.filter { $0.firstEntry(in: state) != nil && delivery?.takes($0, in: state) ?? true }
+        let fitting = export.wraps.compactMap { $0.called(in: state)?.wrap }
+            .filter { delivery?.takes($0, in: state) ?? true }
         for (epoch, wraps) in Dictionary(grouping: fitting, by: \.epoch).sorted(by: { $0.key < $1.key }) {
             let present = try await store.wraps(of: wraps.map(\.user), in: state.tresor, epoch: epoch)
             guard present.count == wraps.count else { throw .store(.other) }

@@ -8,7 +8,7 @@
     ///
     /// A snapshot lies in parts, and its first part is written last: where that one is, all are. It is a help alone: one
     /// that does not read is as if there were none.
-    struct Snapshots: Sendable {
+    struct StateSnapshots: Sendable {
         let engine: any SQLEngine
         var partByteCount = 4 << 20
 
