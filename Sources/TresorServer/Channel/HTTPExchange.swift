@@ -56,7 +56,7 @@
 
         /// Whether its answer takes less than a millisecond beside the work of the database: a small append of a person whom
         /// the head has proved. Its work that is more runs apart (SPEC §18.3, *Work*).
-        var isShort: Bool { isProved && head?.route == .operation(.append) && byteCount <= Self.shortByteCount }
+        var isShort: Bool { isProved && head?.endpoint == .operation(.append) && byteCount <= Self.shortByteCount }
 
         private static let shortByteCount = 8 << 10
 
