@@ -57,7 +57,6 @@ struct TerminalTests {
     @Test("A question, a secret and a name each end the turn")
     func turns() throws {
         let surroundings = Surroundings()
-        let before = surroundings.turns.number
         let dialogue = [("go on\\? type yes: $", "yes"), ("password: $", "correct horse"), ("name: $", "anna")]
         let (answer, _, _) = try converse(dialogue) { terminal in
             try Surroundings.$current.withValue(surroundings) {
@@ -71,7 +70,8 @@ struct TerminalTests {
                 return numbers
             }
         }
-        #expect(try answer.get() == [before + 1, before + 2, before + 3])
+        let ended: [UInt64] = [1, 2, 3]
+        #expect(try answer.get() == ended)
     }
 
     @Test("A secret of more than 1024 bytes is refused, and the echo comes back")
