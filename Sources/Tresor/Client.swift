@@ -8,15 +8,15 @@ public import TresorCrypto
 /// It needs no secret; a ``Session`` holds the secrets.
 public struct Client: Sendable {
     /// The trusted side: the identity, the pins and the pinned heads of one person.
-    package var home: any Home { isLocked ? LockedHome() : unlockedHome }
+    package var home: any Home { operation.home }
     /// The untrusted side: cards, logs, wraps and server shares.
     package var store: any Store { guardedStore }
     var guardedStore: GuardedStore {
-        GuardedStore(base: unlockedStore, identity: identity, caller: caller)
+        GuardedStore(base: place.store, identity: identity, caller: caller)
     }
     /// The store, if it keeps what no entry names until somebody deletes it; `nil` for any other.
     package var hoardingStore: (any UnnamedBlobStore)? {
-        unlockedStore is any UnnamedBlobStore ? guardedStore : nil
+        place.store is any UnnamedBlobStore ? guardedStore : nil
     }
     /// Whether the store is a service.
     package var isRemote: Bool { guardedStore.remote != nil }
@@ -31,37 +31,29 @@ public struct Client: Sendable {
     }
     /// The person of this session, on this device. Without an identity, who was named; `nil` for nobody.
     package var caller: Caller? {
-        identity.map { Caller.person($0, device: { [self] in device.trustedBlocking() }, from: home) } ?? named
+        identity.map { Caller.person($0, device: { [self] in device.trustedBlocking() }, from: home) } ?? place.named
     }
     /// The time in seconds since 1970.
-    package let clock: @Sendable () -> UInt64
-    private let unlockedHome: any Home
-    private let unlockedStore: any Store
-    /// The states that this process has folded.
-    let folded = FoldCache()
-    /// The objects of the home that this process has decoded.
-    let recalled = Recalled()
-    /// The name of the store, as the person of this home gave it; `nil` where nobody did.
-    private(set) var storeName: StoreName?
-    /// The readings of one operation; `nil` where every step reads the store.
-    private(set) var steadyLogs: SteadyLogs?
-    /// The snapshots of a session's client; without them every log is folded from its first entry.
-    private(set) var keeper: Snapshots?
-    /// How a change of the key slots waits for another one.
-    package var slotWait = SlotWait()
-    /// Called where a verified log shows newer keys of this person than the session has.
-    package var showsNewerKeys: @Sendable () -> Void = {}
-    /// Called with an object of the home that does not decode, and the error.
-    package var meetsDamaged: @Sendable (HomeObject, TresorError) -> Void = { _, _ in }
-    /// Called with the person for whom an act throws ``TresorError/unverified``.
-    package var meetsUnverified: @Sendable (CardChain) -> Void = { _ in }
-    /// Called with a tresor, and its name as far as it is known, where an entry of this process leaves behind the stores to
-    /// which exports carry it.
-    package var leavesBehind: @Sendable (TresorID, Name?) -> Void = { _, _ in }
+    package var clock: @Sendable () -> UInt64 { operation.clock }
     /// The unlocked identity of a session's client; it opens what the home keeps sealed.
-    private(set) var identity: Identity?
-    /// The person or device in whose name a client without an identity calls; `nil` for nobody.
-    private var named: Caller?
+    var identity: Identity? { operation.person }
+    /// The name of the store, as the person of this home gave it; `nil` where nobody did.
+    var storeName: StoreName? { place.name }
+    /// The person, the clock, and what was read.
+    let operation: Operation
+    private let place: Place
+    /// The states that this process has folded.
+    let folded: FoldCache
+    /// The calls that tell the program around it something, and its waits.
+    package var hooks = ClientHooks()
+
+    /// A store, with the name that the person of the home gave it.
+    private struct Place: Sendable {
+        let store: any Store
+        let name: StoreName?
+        /// The person or device in whose name a client without an identity calls; `nil` for nobody.
+        var named: Caller?
+    }
 
     /// Makes a client that holds no secret.
     ///
@@ -71,59 +63,48 @@ public struct Client: Sendable {
     ///   - clock: gives seconds since 1970. Entries and files carry its dates. A time after the last one of the format
     ///     counts as that one.
     public init(home: any Home, store: any Store, clock: @escaping @Sendable () -> UInt64) {
-        unlockedHome = home
-        unlockedStore = store
-        self.clock = { min(clock(), Format.latestTime) }
+        self.init(home: home, store: store, named: nil, clock: clock)
     }
 
     /// Makes a client of a home that may use several stores.
     ///
-    /// - Parameter name: the name of the store, as the person gave it.
+    /// - Parameters:
+    ///   - name: the name of the store, as the person gave it.
+    ///   - turns: the turns for which it holds what it read; `nil` where every step reads home and store.
     package init(
-        home: any Home, store: any Store, named name: StoreName?, clock: @escaping @Sendable () -> UInt64
+        home: any Home, store: any Store, named name: StoreName?, turns: Turns? = nil,
+        clock: @escaping @Sendable () -> UInt64
     ) {
-        self.init(home: home, store: store, clock: clock)
-        storeName = name
+        operation = Operation(home: home, turns: turns) { min(clock(), Format.latestTime) }
+        place = Place(store: store, name: name)
+        folded = FoldCache()
+    }
+
+    private init(_ other: Client, operation: Operation, place: Place, folded: FoldCache) {
+        self.operation = operation
+        self.place = place
+        self.folded = folded
+        hooks = other.hooks
     }
 
     /// Returns this client on another store, which nobody named.
     func reading(_ store: any Store) -> Client {
-        var client = Client(home: unlockedHome, store: store, clock: clock)
-        client.keeper = keeper
-        client.slotWait = slotWait
-        client.showsNewerKeys = showsNewerKeys
-        client.meetsUnverified = meetsUnverified
-        client.meetsDamaged = meetsDamaged
-        client.identity = identity
-        client.named = named
-        return client
-    }
-
-    /// Returns this client for one operation: within a second, *settle* takes a log that was just read.
-    package func steady(clock: (@Sendable () -> Duration)? = nil) -> Client {
-        var client = self
-        client.steadyLogs = SteadyLogs(clock: clock)
-        return client
-    }
-
-    /// Returns this client with an unlocked identity and its snapshots; without snapshots if memory for their key is
-    /// lacking.
-    func keepingStates(for identity: Identity) -> Client {
-        var client = self
-        client.keeper = try? Snapshots(identity)
-        client.identity = identity
-        return client
+        Client(
+            self, operation: operation.onOtherStore, place: Place(store: store, name: nil, named: place.named),
+            folded: FoldCache())
     }
 
     /// Returns this client, which calls its store in the name of somebody as long as it has no identity.
     func speaking(as caller: Caller) -> Client {
-        var client = self
-        client.named = caller
-        return client
+        var named = place
+        named.named = caller
+        return Client(self, operation: operation, place: named, folded: folded)
     }
 
-    /// Whether this is the client of a session that was locked.
-    private var isLocked: Bool { (identity?.isLocked ?? false) && !Cancellation.isIgnored }
+    /// Returns this client for the person who unlocked its identity.
+    func opened(by identity: Identity) -> Client {
+        Client(self, operation: Operation(operation, as: identity), place: place, folded: folded)
+    }
 
     /// Makes a change that has to go on to its end once it has begun, although its task is cancelled or its session is
     /// locked by then. It may wait for the home's lock, and runs on threads of its own.
@@ -134,7 +115,7 @@ public struct Client: Sendable {
     ) async throws(TresorError) -> Value {
         guard let identity else { return try await Cancellation.ignored(steps) }
         return try await identity.changes.counting { () async throws(TresorError) in
-            guard !isLocked else { throw .usage(.locked) }
+            try operation.view.checkUnlocked()
             return try await Cancellation.ignored(steps)
         }
     }
@@ -147,7 +128,7 @@ public struct Client: Sendable {
     func changingSlots<Value: Sendable>(
         _ steps: @escaping @Sendable () async throws(TresorError) -> Value
     ) async throws(TresorError) -> Value {
-        let lock = try await slotWait.lock(home)
+        let lock = try await hooks.slotWait.lock(home)
         let value = try await uninterrupted(steps)
         _ = consume lock
         return value
@@ -185,10 +166,9 @@ public struct Client: Sendable {
     /// - Throws: ``TresorError/notFound`` when there is none; ``TresorError/altered`` or ``TresorError/unsupported``
     ///   when it does not decode.
     package func identityFileBlocking() throws(TresorError) -> IdentityFile {
-        guard let bytes = try home.read(.identity) else { throw .notFound }
-        return try decoding(.identity) { () throws(TresorError) in
-            try recalled.identity.value(of: bytes) { (bytes) throws(TresorError) in try IdentityFile(bytes) }
-        }
+        let file = try decoded(.identity) { (bytes) throws(TresorError) in try IdentityFile(bytes) }
+        guard let file else { throw .notFound }
+        return file
     }
 
     /// Makes a new identity and keeps it in the home, unpublished (SPEC §7, §8). Takes about a second.
@@ -229,4 +209,19 @@ public struct Client: Sendable {
         try Cancellation.check()
         return Session(client: self, identity: identity)
     }
+}
+
+/// What a client tells the program around it, and how it waits.
+package struct ClientHooks: Sendable {
+    /// How a change of the key slots waits for another one.
+    package var slotWait = SlotWait()
+    /// Called where a verified log shows newer keys of this person than the session has.
+    package var showsNewerKeys: @Sendable () -> Void = {}
+    /// Called with an object of the home that does not decode, and the error.
+    package var meetsDamaged: @Sendable (HomeObject, TresorError) -> Void = { _, _ in }
+    /// Called with the person for whom an act throws ``TresorError/unverified``.
+    package var meetsUnverified: @Sendable (CardChain) -> Void = { _ in }
+    /// Called with a tresor, and its name as far as it is known, where an entry of this process leaves behind the stores to
+    /// which exports carry it.
+    package var leavesBehind: @Sendable (TresorID, Name?) -> Void = { _, _ in }
 }

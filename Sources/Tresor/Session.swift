@@ -16,11 +16,9 @@ public struct Session: Sendable {
     package let identity: Identity
     /// The epoch keys that this session has opened.
     package let keyRing: KeyRing
-    /// The names that the home keeps, as they were last read.
-    let namesRead = Recall<KnownNames>()
 
     package init(client: Client, identity: Identity) {
-        let client = client.keepingStates(for: identity)
+        let client = client.opened(by: identity)
         self.client = client
         self.identity = identity
         keyRing = KeyRing(client: client, identity: identity)
@@ -62,7 +60,7 @@ public struct Session: Sendable {
     public func lock() {
         identity.lock()
         keyRing.lock()
-        client.keeper?.lock()
+        client.operation.snapshots?.lock()
     }
 
     /// Whether ``lock()`` was called.

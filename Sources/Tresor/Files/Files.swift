@@ -25,7 +25,7 @@ package struct Files: Sendable {
         try type.checkIsOfContents()
         let state = try await writableState(of: tresor)
         let keys = try await session.keyRing.keys(of: state.epoch, in: state)
-        try Cancellation.check()
+        try client.operation.step()
         return try FileSealer.sealFile(
             content, type: type, record: record, keys: keys, state: state, author: identity, time: client.clock())
     }
@@ -76,7 +76,7 @@ package struct Files: Sendable {
         _ file: SealedFile, expecting: Expectations
     ) async throws(TresorError) -> OpenedFile {
         let (state, keys) = try await admit(file.header, expecting)
-        try Cancellation.check()
+        try client.operation.step()
         var opened = try FileOpener.openFile(file, with: keys, in: state)
         opened.proof = try judge(opened.proof, in: state, expecting)
         return opened
@@ -168,7 +168,7 @@ package struct Files: Sendable {
     }
 
     func resealingEpoch(of proof: FileProof, acceptingNewcomers: Bool) async throws(TresorError) -> UInt64? {
-        let state = try await client.logs.steadyState(of: proof.tresor)
+        let state = try await client.logs.heldState(of: proof.tresor)
         try checkMayWrite(in: state)
         guard state.isRekeyPending || proof.epoch != state.epoch else { return nil }
         try checkNewcomers(after: proof.epoch, in: state, accepting: acceptingNewcomers)

@@ -16,7 +16,7 @@ package struct LogArchive: Sendable {
     private var home: any Home { client.home }
     private var store: any Store { client.store }
     private var folded: FoldCache { client.folded }
-    private var keeper: Snapshots? { client.keeper }
+    private var keeper: Snapshots? { client.operation.snapshots }
 
     /// The last verified head of a log; `nil` for none.
     package func pinnedHead(of tresor: TresorID) throws(TresorError) -> Head? { try client.heads()[tresor] }

@@ -39,19 +39,20 @@ package struct LogReader: Sendable {
     @concurrent package func state(
         of tresor: TresorID, remembering: Remembering = .yes, progress: WorkDone.Report? = nil
     ) async throws(TresorError) -> LogState {
-        client.steadyLogs?.forget(tresor)
-        let start = client.steadyLogs?.now
+        let held = client.operation.logs
+        held?.forget(tresor)
+        let turn = held?.turn
         let state = try await readLog(tresor, remembering, progress)
         if let mine = client.identity?.chain, state.chain(of: mine.user)?.isNewer(than: mine) == true {
-            client.showsNewerKeys()
+            client.hooks.showsNewerKeys()
         }
-        if remembering == .yes, let start { client.steadyLogs?.hold(state, since: start) }
+        if remembering == .yes, let turn { held?.hold(state, since: turn) }
         return state
     }
 
-    /// Returns the state that this operation has read less than a second ago, or reads the log.
-    func steadyState(of tresor: TresorID) async throws(TresorError) -> LogState {
-        if let state = client.steadyLogs?.state(of: tresor) { return state }
+    /// Returns the state that this operation has read in this turn, or reads the log.
+    func heldState(of tresor: TresorID) async throws(TresorError) -> LogState {
+        if let state = client.operation.logs?.state(of: tresor) { return state }
         return try await state(of: tresor)
     }
 
@@ -81,7 +82,7 @@ package struct LogReader: Sendable {
         var next = first
         var shown: [UInt8] = []
         while true {
-            try Cancellation.check()
+            try client.operation.step()
             let page = try await store.entries(of: tresor, from: next, limit: Self.pageCount)
             guard page.count <= Self.pageCount else { throw .store(.other) }
             if let entry = place?.entry(of: page, from: next) { shown = entry }
@@ -215,7 +216,7 @@ package struct LogReader: Sendable {
         var records: [LogRecord] = []
         for first in stride(from: 0, to: state.entryCount, by: Self.pageCount) {
             let range = first..<min(first + UInt64(Self.pageCount), state.entryCount)
-            try Cancellation.check()
+            try client.operation.step()
             for entry in try await entries(range, of: state) { records.append(try LogRecord(Entry(entry))) }
         }
         return (state, records)

@@ -132,11 +132,7 @@ extension LogArchive {
     /// Reads the stores that have shown this home its tresors. An object that does not decode counts as none: then
     /// silence is a finding in every store.
     func notedStores() -> NotedStores {
-        guard let bytes = try? client.home.read(.notedStores) else { return NotedStores() }
-        let stores = try? client.recalled.notedStores.value(of: bytes) { (bytes) throws(TresorError) in
-            try NotedStores(bytes)
-        }
-        return stores ?? NotedStores()
+        client.readable(.notedStores) { (bytes) throws(TresorError) in try NotedStores(bytes) } ?? NotedStores()
     }
 
     /// Returns another store that has shown a tresor to this home; `nil` if this one did, or if none is noted.

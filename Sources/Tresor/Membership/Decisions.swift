@@ -82,7 +82,7 @@ package struct Decisions: Sendable {
         while count < decisions.count {
             guard attempts < Self.attemptCount else { throw .busy }
             try Cancellation.check()
-            let state = try await client.logs.steadyState(of: tresor)
+            let state = try await client.logs.heldState(of: tresor)
             let run = await send(decisions[count...].prefix(Self.runCount), onto: state, &keys)
             let written: Int
             do throws(TresorError) {
@@ -143,7 +143,7 @@ package struct Decisions: Sendable {
     /// Appends entries, until another writer is faster or one fails, which may be written nevertheless.
     private func send(_ changes: [LogChange], _ run: inout Run) async throws(TresorError) {
         guard let tresor = changes.first?.tresor else { return }
-        client.steadyLogs?.forget(tresor)
+        client.operation.logs?.forget(tresor)
         let present = run
         run = try await client.uninterrupted { [client] () async throws(TresorError) in
             var run = present

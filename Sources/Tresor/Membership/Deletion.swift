@@ -45,10 +45,10 @@ package struct Deletion: Sendable {
     ///   `notStored` for a store that goes on showing the tresor; ``TresorError/cancelled`` for a task that was cancelled
     ///   before anything was sent.
     @concurrent package func perform(_ plan: Plan) async throws(TresorError) {
-        try Cancellation.check()
+        try client.operation.step()
         try await client.uninterrupted { () async throws(TresorError) in
             let tresor = plan.state.tresor
-            client.steadyLogs?.forget(tresor)
+            client.operation.logs?.forget(tresor)
             if plan.isThere {
                 try await Cores.apart { () throws(TresorError) in
                     try client.archive.proveWritable([

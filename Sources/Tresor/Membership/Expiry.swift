@@ -37,10 +37,10 @@ struct Expiry: Sendable {
     ///   log's, unless ``Tresors/acceptClock(in:)`` was called.
     func settle(_ tresor: TresorID) async throws(TresorError) -> LogState {
         for attempt in 0..<Self.attemptCount {
-            try Cancellation.check()
+            try client.operation.step()
             var state =
                 attempt == 0
-                ? try await client.logs.steadyState(of: tresor) : try await client.logs.state(of: tresor)
+                ? try await client.logs.heldState(of: tresor) : try await client.logs.state(of: tresor)
             guard isOwner(in: state), try mayRenewOthers(in: state) else { return state }
             // Checked before anything is written: an entry with this clock's time would make the clock believed.
             let mayEndDates = try await checkClock(in: state)
@@ -65,7 +65,7 @@ struct Expiry: Sendable {
 
     /// Says what ``settle(_:)`` would append, and appends nothing.
     func due(in tresor: TresorID) async throws(TresorError) -> Due {
-        var due = Due(try await client.logs.steadyState(of: tresor))
+        var due = Due(try await client.logs.heldState(of: tresor))
         guard isOwner(in: due.state), try mayRenewOthers(in: due.state) else { return due }
         let mayEndDates = try await checkClock(in: due.state)
         due.renewed = try session.tresors.superseded(in: due.state)

@@ -49,7 +49,7 @@ package struct LogWriter: Sendable {
 
     /// Sends an entry, and finds out whether it was written.
     package func send(_ entry: Entry, _ change: LogChange, wraps: [StoredWrap]) async throws(TresorError) -> LogState? {
-        client.steadyLogs?.forget(change.tresor)
+        client.operation.logs?.forget(change.tresor)
         let outcome = try await client.store.append(change)
         let state = try await confirm(entry, outcome, wraps: wraps)
         if let state { tellWhomItLeavesBehind(state) }
@@ -61,7 +61,7 @@ package struct LogWriter: Sendable {
         guard client.archive.isCopied(state.tresor), state.members.keys.contains(where: { $0 != identity.user }) else {
             return
         }
-        client.leavesBehind(state.tresor, session.tresors.knownNameBlocking(of: state.tresor))
+        client.hooks.leavesBehind(state.tresor, session.tresors.knownNameBlocking(of: state.tresor))
     }
 
     /// Decides by the next verified read whether a write happened, whatever the store answered. Returns `nil` when

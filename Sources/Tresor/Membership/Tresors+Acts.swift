@@ -196,10 +196,10 @@ extension Tresors {
         }
         var expected = expecting
         for _ in 0..<Self.attemptCount {
-            try Cancellation.check()
+            try client.operation.step()
             let state =
                 expected == nil && act != .leave && act != .renew
-                ? try await settle(tresor, before: act) : try await client.logs.steadyState(of: tresor)
+                ? try await settle(tresor, before: act) : try await client.logs.heldState(of: tresor)
             if try await needsNextEpoch(act, in: state) {
                 try await beginNextEpoch(of: tresor)
                 continue
@@ -271,7 +271,7 @@ extension Tresors {
             return try await settle(tresor)
         } catch {
             guard error == .store(.behind), case .revoke = act.kind else { throw error }
-            let state = try await client.logs.steadyState(of: tresor)
+            let state = try await client.logs.heldState(of: tresor)
             guard try client.trust.founderTrust(in: state).isVerified else { throw error }
             return state
         }

@@ -51,7 +51,7 @@ package struct Tresors: Sendable {
             keys, of: tresor, for: identity.chain.newest, user: identity.user, history: .all)
         let wraps = [StoredWrap(user: identity.user, epoch: 1, bytes: wrap.bytes)]
         let change = LogChange(tresor: tresor, sequence: 0, previous: .zero, entry: entry.bytes, putting: wraps)
-        try Cancellation.check()
+        try client.operation.step()
         let state = try await client.uninterrupted { () async throws(TresorError) in
             let writer = LogWriter(session: session)
             try writer.keepBeforeSending(wraps, of: tresor)
@@ -204,11 +204,7 @@ package struct Tresors: Sendable {
     }
 
     func knownNames() -> KnownNames {
-        guard let sealed = try? client.home.read(.names) else { return KnownNames() }
-        let names = try? session.namesRead.value(of: sealed) { (bytes) throws(TresorError) in
-            try KnownNames(bytes, of: identity)
-        }
-        return names ?? KnownNames()
+        client.readable(.names) { (bytes) throws(TresorError) in try KnownNames(bytes, of: identity) } ?? KnownNames()
     }
 
     /// Whether this person hid a tresor.

@@ -39,7 +39,7 @@ package struct LogTrust: Sendable {
 
     /// Returns the error for a person who is not verified, and tells who it is.
     func refusal(of chain: CardChain?) -> TresorError {
-        if let chain { client.meetsUnverified(chain) }
+        if let chain { client.hooks.meetsUnverified(chain) }
         return .unverified
     }
 

@@ -162,8 +162,8 @@ package struct Cleanup: Sendable {
     }
 
     func journal() throws(TresorError) -> CleanupJournal {
-        guard let bytes = try home.read(.cleanupJournal) else { return CleanupJournal() }
-        return try client.decoding(.cleanupJournal) { () throws(TresorError) in try CleanupJournal(bytes) }
+        let journal = try client.decoded(.cleanupJournal) { (bytes) throws(TresorError) in try CleanupJournal(bytes) }
+        return journal ?? CleanupJournal()
     }
 
     /// Records durably what may have to be deleted.

@@ -127,7 +127,7 @@ package final class DeviceArrival: Sendable {
         let file = try received.file.settingPassword(slot, identity: identity)
         let home = client.home
         let note = note(of: identity.user)
-        let lock = try await client.slotWait.lock(home)
+        let lock = try await client.hooks.slotWait.lock(home)
         try await client.uninterrupted { [client] () async throws(TresorError) in
             try home.exclusively { () throws(TresorError) in
                 guard try home.read(.identity) == nil else { throw .busy }
@@ -187,7 +187,7 @@ package final class DeviceArrival: Sendable {
                 var isRead = false
                 do throws(TresorError) {
                     if lock.withLock({ $0 == nil }) {
-                        let held = HeldSlotLock(try await client.slotWait.lock(client.home))
+                        let held = HeldSlotLock(try await client.hooks.slotWait.lock(client.home))
                         lock.withLock { $0 = held }
                     }
                     guard let bytes = try await client.store.kitCopy(locator: locator) else { break }

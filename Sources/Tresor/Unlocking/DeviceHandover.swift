@@ -29,6 +29,7 @@ package struct DeviceWait: Sendable {
         guard client.clock() <= last else { throw failure ?? .waiting }
         if let failure { away(failure) }
         await pause(client.isRemote ? distantInterval : interval)
+        client.operation.hasWaited()
         try Cancellation.check()
     }
 
@@ -104,7 +105,7 @@ package final class DeviceHandover: Sendable {
         _ session: Session, waiting wait: DeviceWait = DeviceWait()
     ) async throws(TresorError) -> DeviceHandover {
         let client = session.client
-        let lock = try await client.slotWait.lock(client.home)
+        let lock = try await client.hooks.slotWait.lock(client.home)
         let code = try DeviceCode()
         let key = try code.key()
         let locator = try key.locator()

@@ -46,6 +46,7 @@ package struct NewsWatch: Sendable {
     /// Returns what is to be read next; `nil` when the task is cancelled. It names everything at once the first time.
     @concurrent package mutating func next() async -> Part? {
         if lastWhole != nil {
+            defer { client.operation.hasWaited() }
             if let cursor { return await next(after: cursor) }
             do { try await Task.sleep(for: interval) } catch { return nil }
         }

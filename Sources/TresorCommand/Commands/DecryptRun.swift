@@ -127,6 +127,7 @@ struct DecryptRun {
         _ proof: FileProof, _ step: OutputPlan.Step, _ input: InputFile, _ output: OutputFile?, content: [UInt8]?,
         isOne: Bool, _ reporters: inout [TresorID: FileReporter]
     ) async throws {
+        defer { Surroundings.current.turns.count(file: input.byteCount ?? 0) }
         if expectations.author == nil { try await command.checkAuthor(proof, input, opener) }
         if !isOne, command.record == nil, !command.anyRecord { try command.checkName(proof, input) }
         var reporter: FileReporter

@@ -154,6 +154,7 @@ struct EncryptRun {
         } else {
             try workplace.output.data(bytes.span)
         }
+        Surroundings.current.turns.count(file: bytes.count)
         try report(item.step, item.output, file.header, count: bytes.count)
     }
 
@@ -178,6 +179,7 @@ struct EncryptRun {
         }
         try output?.commit()
         if content.hasGrown { workplace.output.say(input.growth(after: content.count)) }
+        Surroundings.current.turns.count(file: sink.count)
         try report(step, output, stream.header, count: sink.count)
     }
 

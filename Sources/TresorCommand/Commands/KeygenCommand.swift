@@ -110,7 +110,7 @@ struct KeygenCommand: SurfaceCommand {
         }
         let isMoved = try await Interrupts.atomically { () async throws(CommandFailure) in
             let client = workplace.client
-            return try await moved.move(includingIdentity: force, in: client.home, after: client.slotWait)
+            return try await moved.move(includingIdentity: force, in: client.home, after: client.hooks.slotWait)
         }
         guard isMoved else { throw isThere(in: places) }
         return moved

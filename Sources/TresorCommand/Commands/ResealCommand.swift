@@ -63,6 +63,7 @@ struct ResealCommand: InputsCommand {
         let workplace = opener.workplace
         try workplace.invocation.refuseStore(path, own)
         let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
+        defer { Surroundings.current.turns.count(file: input.byteCount ?? 0) }
         let output = OutputFile(path: path, access: .asBefore(input))
         try output.check()
         let start = try input.start(SealedFileReader.smallByteCount)

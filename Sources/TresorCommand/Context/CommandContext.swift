@@ -106,18 +106,18 @@ struct CommandContext: Sendable {
         speaking = nil
         let home = DirectoryHome(data: invocation.places.data, state: invocation.places.state)
         var client = Client(
-            home: SteadyHome(UninterruptedHome(home: home)), store: store, named: name,
-            clock: Surroundings.current.now
-        ).steady()
-        client.slotWait = Self.slotWait(telling: invocation.output)
+            home: UninterruptedHome(home: home), store: store, named: name, turns: Surroundings.current.turns,
+            clock: Surroundings.current.now)
+        client.hooks.slotWait = Self.slotWait(telling: invocation.output)
         let ways = OldKeys.ways(isService: service != nil)
-        client.showsNewerKeys = { [output = invocation.output, keys = Surroundings.current.keys] in
+        client.hooks.showsNewerKeys = { [output = invocation.output, keys = Surroundings.current.keys] in
             keys.noteOld {
                 output.say(OldKeys.reason.message)
                 ways.forEach(output.hint)
             }
         }
-        client.leavesBehind = { [output = invocation.output, told = Surroundings.current.leftBehind] tresor, name in
+        client.hooks.leavesBehind = {
+            [output = invocation.output, told = Surroundings.current.leftBehind] tresor, name in
             told.note(tresor) {
                 let title = name.map { DisplayText.name($0.bytes) } ?? ShortID.text(of: tresor)
                 let word = name.map { Shell.word($0, or: tresor) } ?? ShortID.text(of: tresor)
@@ -127,10 +127,10 @@ struct CommandContext: Sendable {
                 output.hint("tresor export -t \(word) -o FILE")
             }
         }
-        client.meetsUnverified = { [client, person = Surroundings.current.unverified] chain in
+        client.hooks.meetsUnverified = { [client, person = Surroundings.current.unverified] chain in
             person.note(PersonResolver.refusal(of: chain, for: client))
         }
-        client.meetsDamaged = { [fault = Surroundings.current.homeFault] object, error in
+        client.hooks.meetsDamaged = { [fault = Surroundings.current.homeFault] object, error in
             fault.note(error, HomeFault.damaged(object, error, at: home.path(of: object)))
         }
         self.client = client
@@ -140,7 +140,8 @@ struct CommandContext: Sendable {
     private static func slotWait(telling output: Output) -> SlotWait {
         var wait = Surroundings.current.slotWait
         wait.pause = { [pause = wait.pause] time in await Interrupts.aside { await pause(time) } }
-        wait.begins = {
+        wait.begins = { [turns = Surroundings.current.turns] in
+            turns.end()
             output.say("another command changes the password, the kit or the devices of this home; waiting for it")
         }
         return wait

@@ -69,7 +69,8 @@ struct Invocation: Sendable {
             Progress(label, options: options, environment: environment)
         }
         return ServiceReport(
-            obstacle: { noted in
+            obstacle: { [turns = Surroundings.current.turns] noted in
+                if noted?.fault == .unreachable { turns.end() }
                 transfers.finish()
                 obstacle.note(noted)
             }, transfer: { transfers.update($0) }, mayBeDone: { obstacle.note(mayBeDone: $0) },

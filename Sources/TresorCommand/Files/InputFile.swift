@@ -292,6 +292,7 @@ final class InputFile: Sendable {
     /// The next bytes, at most `count`; empty at the end.
     func read(upTo count: Int) throws(CommandFailure) -> [UInt8] {
         var isRead = true
+        if begun == nil, !isAtHand { Surroundings.current.turns.end() }
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             if let read = try? SystemCall.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer)) {
                 filled = read
@@ -301,6 +302,12 @@ final class InputFile: Sendable {
         }
         guard isRead else { throw unreadable }
         return bytes
+    }
+
+    /// Whether a reading waits for nobody.
+    private var isAtHand: Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) > 0
     }
 
     static func lastComponent(of path: String) -> String {

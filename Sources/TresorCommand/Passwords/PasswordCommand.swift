@@ -22,6 +22,7 @@ struct PasswordCommand: Sendable {
     var absence = "there is no terminal"
 
     func read() throws(CommandFailure) -> SecretBytes {
+        defer { Surroundings.current.turns.end() }
         let deadline = ContinuousClock.now.advanced(by: patience)
         let lent = terminal.flatMap { LentTerminal($0) }
         let (child, descriptor) = try start()

@@ -178,6 +178,7 @@ struct PasswordSource: Sendable {
         }
         try standardInput.claim(descriptor, for: user)
         let what = "descriptor \(descriptor)"
+        defer { if StandardInput.isStream(descriptor) { Surroundings.current.turns.end() } }
         return try SecretInput.password(
             try SecretInput.readAll(descriptor, limit: SecretInput.passwordContentLimit, what: what), what: what)
     }

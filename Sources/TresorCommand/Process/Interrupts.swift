@@ -146,6 +146,7 @@ enum Interrupts {
                 state.withLock { $0.prompt }?.suspend()
                 if !stop() { state.withLock { $0.prompt }?.resume() }
             case SIGCONT:
+                Surroundings.current.turns.end()
                 state.withLock { $0.prompt }?.resume()
             default:
                 leave()

@@ -48,6 +48,8 @@ struct Surroundings: Sendable {
     let notices = ServiceNotices()
     let storeDoubt = StoreDoubt()
     let leftBehind = LeftBehind()
+    /// The turns of this run: what a client read holds to the end of one.
+    let turns = Turns()
 
     final class Words: Sendable {
         let given = Mutex<[String]>([])

@@ -73,7 +73,10 @@ final class Terminal: Sendable {
 
     private func unechoed(_ prompt: String) throws(CommandFailure) -> SecretBytes {
         try show(prompt)
-        defer { erase(prompt) }
+        defer {
+            Surroundings.current.turns.end()
+            erase(prompt)
+        }
         let line = try SecretInput.readAll(
             descriptor, limit: SecretInput.passwordContentLimit, what: "what was typed", stopsAtLineEnd: true)
         guard line.count > 0 else { throw CommandFailure(.interrupted, "the input ended before an answer") }
@@ -92,6 +95,7 @@ final class Terminal: Sendable {
     /// - Returns: `nil` when the time is over.
     func confirms(_ question: String, until last: UInt64?) throws(CommandFailure) -> Bool? {
         tcflush(descriptor, TCIFLUSH)
+        defer { Surroundings.current.turns.end() }
         try show("\(question) type yes: ")
         for attempt in 1...3 {
             guard hasInput(until: last) else {
@@ -128,6 +132,7 @@ final class Terminal: Sendable {
     /// - Returns: `nil` for what is no name.
     func name(_ question: String) throws(CommandFailure) -> Name? {
         tcflush(descriptor, TCIFLUSH)
+        defer { Surroundings.current.turns.end() }
         try show(question)
         let typed = try line()
         return try? Name(typed: String(decoding: typed, as: UTF8.self))

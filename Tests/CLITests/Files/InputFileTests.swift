@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import Tresor
 
 @testable import TresorCommand
 
@@ -56,6 +57,29 @@ import Testing
             }
         }
         #expect(failure?.error == .busy)
+    }
+
+    /// The log and the home are read again after the wait. What is there already ends no turn.
+    @Test func aPipeThatIsWaitedForEndsTheTurn() throws {
+        #expect(mkfifo(url.path, 0o600) == 0)
+        defer { try? FileManager.default.removeItem(at: url) }
+        // Both ends are open, so that nobody waits for the other one.
+        let writer = try FileHandle(forUpdating: url)
+        try writer.write(contentsOf: Data("at hand".utf8))
+        let input = try InputFile(url.path, standardInput: StandardInput())
+        let surroundings = Surroundings()
+        let turns = surroundings.turns
+        let before = turns.number
+        try Surroundings.$current.withValue(surroundings) {
+            #expect(try input.read(upTo: 100) == Array("at hand".utf8))
+            #expect(turns.number == before)
+            Thread {
+                Thread.sleep(forTimeInterval: 0.2)
+                try? writer.write(contentsOf: Data("late".utf8))
+            }.start()
+            #expect(try input.read(upTo: 100) == Array("late".utf8))
+            #expect(turns.number == before + 1)
+        }
     }
 
     /// Nobody writes into the pipe, so that a reader who waits for somebody would wait for ever.

@@ -53,6 +53,27 @@ struct TerminalTests {
         #expect(echoes)
     }
 
+    /// Log and home are read again after each answer.
+    @Test("A question, a secret and a name each end the turn")
+    func turns() throws {
+        let surroundings = Surroundings()
+        let dialogue = [("go on\\? type yes: $", "yes"), ("password: $", "correct horse"), ("name: $", "anna")]
+        let (answer, _, _) = try converse(dialogue) { terminal in
+            try Surroundings.$current.withValue(surroundings) {
+                var numbers: [UInt64] = []
+                _ = try terminal.confirms("go on?")
+                numbers.append(surroundings.turns.number)
+                _ = try terminal.secret("password: ").count
+                numbers.append(surroundings.turns.number)
+                _ = try terminal.name("name: ")
+                numbers.append(surroundings.turns.number)
+                return numbers
+            }
+        }
+        let ended: [UInt64] = [1, 2, 3]
+        #expect(try answer.get() == ended)
+    }
+
     @Test("A secret of more than 1024 bytes is refused, and the echo comes back")
     func long() throws {
         let (answer, screen, echoes) = try converse([(": $", String(repeating: "a", count: 1500))]) { terminal in

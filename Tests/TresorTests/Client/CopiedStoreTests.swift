@@ -42,7 +42,7 @@ import TresorStore
         of person: Session, telling note: @escaping @Sendable (TresorID, Name?) -> Void
     ) -> Session {
         var client = person.client
-        client.leavesBehind = note
+        client.hooks.leavesBehind = note
         return Session(client: client, identity: person.identity)
     }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import Testing
 import TresorCrypto
 import TresorStore
@@ -61,8 +60,7 @@ import TresorStore
         func operation(_ body: (Session) async throws -> Void) async throws -> [String: Int] {
             let home = CountingHome(home: house.client.home)
             let store = CountingStore(store: world.store)
-            let steady = SteadyHome(home, clock: { .zero })
-            let client = world.client(steady, seeing: store).steady(clock: { .zero })
+            let client = world.client(home, seeing: store, turns: Turns())
             let session = Session(client: client, identity: house.identity)
             _ = try session.client.identityFileBlocking()
             _ = try session.client.identityFileBlocking()
@@ -103,24 +101,23 @@ import TresorStore
         #expect(try await found("home care") == [care])
     }
 
-    /// An operation that waits, for a person or a long file, reads the log again before it seals.
-    @Test func aLogThatWasReadASecondAgoIsReadAgain() async throws {
+    /// A command that waits, for a person or a long file, reads the log again before it seals.
+    @Test func aLogThatWasReadInAnEarlierTurnIsReadAgain() async throws {
         let store = CountingStore(store: world.store)
-        let watch = Mutex(Duration.zero)
-        let client = world.client(house.client.home, seeing: store).steady(clock: { watch.withLock { $0 } })
+        let turns = Turns()
+        let client = world.client(house.client.home, seeing: store, turns: turns)
         let session = Session(client: client, identity: house.identity)
         _ = try await session.tresors.named("plans")
         #expect(store.tally.counts["entries"] == 1)
-        watch.withLock { $0 = .milliseconds(999) }
         _ = try await session.tresors.settle(plans)
         #expect(store.tally.counts["entries"] == 1)
-        watch.withLock { $0 = .seconds(1) }
+        turns.end()
         _ = try await session.tresors.settle(plans)
         #expect(store.tally.counts["entries"] == 2)
     }
 
     @Test func aLogIsReadAgainAfterAnActOfItsOwn() async throws {
-        let client = world.client(house.client.home).steady(clock: { .zero })
+        let client = world.client(house.client.home, seeing: nil, turns: Turns())
         let session = Session(client: client, identity: house.identity)
         try world.introduce(house, anna)
         _ = try await session.tresors.named("plans")
@@ -132,7 +129,7 @@ import TresorStore
 
     @Test func aLogThatCannotBeReadIsNotTakenFromMemory() async throws {
         let store = EvilStore(world.store)
-        let client = world.client(house.client.home, seeing: store).steady(clock: { .zero })
+        let client = world.client(house.client.home, seeing: store, turns: Turns())
         let session = Session(client: client, identity: house.identity)
         _ = try await session.tresors.settle(plans)
         store.frozen(0)

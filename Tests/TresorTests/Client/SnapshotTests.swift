@@ -51,7 +51,7 @@ import TresorStore
         #expect(try known(later()) == keeper.bytes(of: marked))
         #expect(try await later().client.logs.state(of: tresor).name.sealed == marked.name.sealed)
         #expect(try world.client(home).archive.verifiedState(of: tresor)?.name.sealed == state.name.sealed)
-        #expect(world.client(home).keeper == nil)
+        #expect(world.client(home).operation.snapshots == nil)
     }
 
     @Test func A74_nothingThatIsKeptInOrderIsReadAgain() async throws {

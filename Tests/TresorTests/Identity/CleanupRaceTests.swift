@@ -162,7 +162,7 @@ import TresorStore
 
     /// Returns a client on this home that holds the reading from before a device was remembered.
     private func readerOfTheFileBeforeADevice() async throws -> (client: Client, device: DeviceID, share: [UInt8]) {
-        let client = world.client(SteadyHome(anna.client.home, clock: { .zero }))
+        let client = world.client(anna.client.home, seeing: nil, turns: Turns())
         #expect(try client.identityFileBlocking().devices.isEmpty)
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: world.clock.now + 9)
         return (client, device.id, try #require(anna.home[.deviceShare]))

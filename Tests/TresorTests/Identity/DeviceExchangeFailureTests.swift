@@ -284,7 +284,7 @@ import TresorCrypto
         }
         wait.away = { error in heard.withLock { $0.append(error) } }
         var client = Client(home: scene.home, store: store, clock: scene.anna.client.clock)
-        client.slotWait.patience = .zero
+        client.hooks.slotWait.patience = .zero
         let code = try DeviceCode(typed: handover.code)
         let arrival = try await DeviceArrival.begin(client, code: code, waiting: wait)
         try await handover.answer(try await handover.offer())

@@ -136,7 +136,7 @@ import TresorCrypto
         var wait = SlotWait()
         wait.patience = .zero
         var client = scene.anna.client
-        client.slotWait = wait
+        client.hooks.slotWait = wait
         let session = Session(client: client, identity: scene.anna.identity)
         let secret = try password("another")
         #expect(await failure { try await session.unlocking.changePassword(to: secret, cost: .floor) } == .busy)

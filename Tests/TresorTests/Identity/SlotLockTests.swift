@@ -33,7 +33,8 @@ func isChanging(_ home: any Home) -> Bool {
     @Test func oneHasTheLockUntilItsValueEnds() throws {
         let (home, path) = try directoryHome()
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let homes: [any Home] = [home, SteadyHome(home), TresorTesting.MemoryHome()]
+        let view = HomeView(home, as: nil, readings: HomeReadings(of: Turns()))
+        let homes: [any Home] = [home, view, TresorTesting.MemoryHome()]
         for home in homes {
             let lock = try home.slotLock()
             #expect(isChanging(home))
@@ -75,8 +76,8 @@ func isChanging(_ home: any Home) -> Bool {
         let waits = Mutex(0)
         let pauses = Mutex(Duration.zero)
         let other = Mutex<SlotLock?>(home.slotLock())
-        client.slotWait.begins = { waits.withLock { $0 += 1 } }
-        client.slotWait.pause = { time in
+        client.hooks.slotWait.begins = { waits.withLock { $0 += 1 } }
+        client.hooks.slotWait.pause = { time in
             let waited = pauses.withLock { total in
                 total += time
                 return total
@@ -95,7 +96,7 @@ func isChanging(_ home: any Home) -> Bool {
         let anna = try await anna(home)
         var client = anna.client
         let pauses = Mutex(Duration.zero)
-        client.slotWait.pause = { time in pauses.withLock { $0 += time } }
+        client.hooks.slotWait.pause = { time in pauses.withLock { $0 += time } }
         let session = Session(client: client, identity: anna.identity)
         let before = home.read(.identity)
         let lock = home.slotLock()
@@ -116,7 +117,7 @@ func isChanging(_ home: any Home) -> Bool {
         let device = try await anna.unlocking.rememberDevice(name: .empty, until: Format.latestTime)
         var client = anna.client
         let wasThere = Mutex(false)
-        client.slotWait.pause = { _ in
+        client.hooks.slotWait.pause = { _ in
             if (try? anna.client.device.isRememberedBlocking()) != false { wasThere.withLock { $0 = true } }
         }
         let lock = home.slotLock()
@@ -140,7 +141,7 @@ func isChanging(_ home: any Home) -> Bool {
         let anna = try await anna(home)
         var client = anna.client
         let task = Mutex<Task<Void, any Error>?>(nil)
-        client.slotWait.pause = { _ in task.withLock { $0 }?.cancel() }
+        client.hooks.slotWait.pause = { _ in task.withLock { $0 }?.cancel() }
         let session = Session(client: client, identity: anna.identity)
         let lock = home.slotLock()
         let waiting = Task {
@@ -157,7 +158,7 @@ func isChanging(_ home: any Home) -> Bool {
         let home = TresorTesting.MemoryHome()
         let anna = try await anna(home)
         let client = Client(
-            home: SteadyHome(home, clock: { .zero }), store: anna.client.guardedStore.base, clock: { 1_767_900_000 })
+            home: home, store: anna.client.guardedStore.base, named: nil, turns: Turns(), clock: { 1_767_900_000 })
         for _ in 0..<2 {
             _ = try client.identityFileBlocking()
             let device = try await anna.unlocking.rememberDevice(name: .empty, until: Format.latestTime)

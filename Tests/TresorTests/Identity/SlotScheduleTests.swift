@@ -39,12 +39,12 @@ import TresorStore
             let anna = try await world.quick("anna", home: home)
             user = anna.identity.user
             way = InterjectingStore(store, record)
-            var client = Client(home: SteadyHome(home, clock: { .zero }), store: way, clock: anna.client.clock)
-            client.slotWait.patience = .zero
+            var client = Client(home: home, store: way, named: nil, turns: Turns(), clock: anna.client.clock)
+            client.hooks.slotWait.patience = .zero
             first = Session(client: client, identity: anna.identity)
             let other = InterjectingStore(store, record)
-            client = Client(home: SteadyHome(home, clock: { .zero }), store: other, clock: anna.client.clock)
-            client.slotWait.patience = .zero
+            client = Client(home: home, store: other, named: nil, turns: Turns(), clock: anna.client.clock)
+            client.hooks.slotWait.patience = .zero
             second = Session(client: client, identity: anna.identity)
             try await House.perform(.setKit, by: first)
             try await House.perform(.remember, by: first)

@@ -47,8 +47,11 @@ extension World {
         return session
     }
 
-    func client(_ home: any Home, seeing view: (any Store)?) -> Client {
-        Client(home: home, store: StageStores.seen(view ?? store), clock: { [clock] in clock.now })
+    /// - Parameter turns: the turns for which it holds what it read; `nil` where every step reads home and store.
+    func client(_ home: any Home, seeing view: (any Store)?, turns: Turns? = nil) -> Client {
+        Client(
+            home: home, store: StageStores.seen(view ?? store), named: nil, turns: turns,
+            clock: { [clock] in clock.now })
     }
 
     /// The same person and home on another view of the store, with no keys in memory.
