@@ -55,7 +55,8 @@ enum Program {
     ) throws -> any SurfaceCommand {
         try DeclaredOptions.refuseRepeated(arguments.options, for: type)
         do {
-            return try type.parsed(arguments)
+            let (words, operands) = type.takesInputs ? arguments.withOperandsApart : (arguments.rest, [])
+            return try type.parsed(words, operands)
         } catch {
             if type.exitCode(for: error) == .success {
                 try Channel.output.write(type.fullMessage(for: error) + "\n")

@@ -8,8 +8,11 @@ import TresorCrypto
 protocol SurfaceCommand: AsyncParsableCommand {
     static var page: CommandPage { get }
 
-    /// The command of these arguments.
-    static func parsed(_ arguments: ArgumentList) throws -> any SurfaceCommand
+    /// Whether operands may stand apart from the words that the parser sees.
+    static var takesInputs: Bool { get }
+
+    /// The command of these words, with the operands that stand apart.
+    static func parsed(_ words: [String], _ operands: [String]) throws -> any SurfaceCommand
 
     /// Runs the command. Errors are ``CommandFailure``, `TresorError` or ``Exit``.
     func perform() async throws
@@ -22,7 +25,9 @@ extension SurfaceCommand {
             aliases: page.aliases)
     }
 
-    static func parsed(_ arguments: ArgumentList) throws -> any SurfaceCommand { try ownParsed(arguments.rest) }
+    static var takesInputs: Bool { false }
+
+    static func parsed(_ words: [String], _ operands: [String]) throws -> any SurfaceCommand { try ownParsed(words) }
 
     fileprivate static func ownParsed(_ words: [String]) throws -> Self {
         guard let command = try parseAsRoot(words) as? Self else { throw CommandFailure.usage("wrong arguments") }
@@ -36,8 +41,9 @@ protocol InputsCommand: SurfaceCommand {
 }
 
 extension InputsCommand {
-    static func parsed(_ arguments: ArgumentList) throws -> any SurfaceCommand {
-        let (words, operands) = arguments.withOperandsApart
+    static var takesInputs: Bool { true }
+
+    static func parsed(_ words: [String], _ operands: [String]) throws -> any SurfaceCommand {
         var command = try ownParsed(words)
         command.inputs += operands
         return command

@@ -120,9 +120,8 @@
             var (read, pages): ([[UInt8]], Int) = ([], 0)
             while UInt64(read.count) < count {
                 let range = UInt64(read.count)..<count
-                read += try await house.bench.engine.read { (transaction) throws(TresorError) in
-                    try Logs.page(of: tresor, range, byteCount: 1, transaction)
-                }
+                read += try Logs.entries(
+                    try await house.bench.engine.read(Logs.page(of: tresor, range, byteCount: 1)))
                 pages += 1
             }
             #expect(UInt64(pages) == count)

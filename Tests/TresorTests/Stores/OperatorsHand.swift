@@ -63,7 +63,10 @@
         func entries(of tresor: TresorID, from first: UInt64, limit: Int) async throws(TresorError) -> [[UInt8]] {
             guard limit > 0 else { return [] }
             let (end, overflow) = first.addingReportingOverflow(UInt64(limit))
-            return try await column(Logs.search(tresor, first..<(overflow ? .max : end)))
+            return try await column(
+                SQL(
+                    "SELECT entry FROM entries WHERE tresor = $1 AND sequence >= $2 AND sequence < $3 ORDER BY sequence",
+                    [.digest(tresor.digest), .number(first), .number(overflow ? .max : end)]))
         }
 
         func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
