@@ -68,7 +68,7 @@ package final class DeviceArrival: Sendable {
         let until = min(client.clock() + DeviceCode.duration, Format.latestTime)
         let offer = try DeviceOffer(of: try XWing.publicKey(seed: seed), until: until, under: key)
         // A store that cannot be reached now has nothing, and ends this at once.
-        guard try await client.guardedStore.kitCopy(locator: locator) != nil else { throw .notFound }
+        guard try await client.store.kitCopy(locator: locator) != nil else { throw .notFound }
         guard let outcome = try await put(offer, at: locator, client, wait) else { throw .notFound }
         guard outcome == .done else { throw .unverified }
         return DeviceArrival(client, wait, key: key, seed: seed, locator: locator, offer: offer)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TresorCore
+import TresorCrypto
 
 /// The checks that no bytes of a deleted or replaced secret stay at a place.
 struct ErasureChecks {

@@ -93,9 +93,8 @@
 
         func append(_ change: LogChange) async throws(TresorError) -> StoreOutcome {
             let request = AppendRequest(
-                tresor: change.tresor, sequence: change.sequence,
-                previous: try change.previous.map { (bytes) throws(TresorError) in try Entry(bytes).hash() } ?? .zero,
-                entry: change.entry, wraps: change.putting.map(\.bytes), removing: change.removingWrapsOf,
+                tresor: change.tresor, sequence: change.sequence, previous: change.previous, entry: change.entry,
+                wraps: change.putting.map(\.bytes), removing: change.removingWrapsOf,
                 blobs: change.blobs)
             state.withLock { $0.appends.append(request) }
             return try await ask(request).outcome

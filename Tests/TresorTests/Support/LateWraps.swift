@@ -3,6 +3,7 @@
 import Synchronization
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// A store whose answer with all wraps of a person in one tresor is on its way while something else happens, once.
 final class LateWraps: FrontStore {

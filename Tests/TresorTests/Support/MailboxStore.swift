@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TresorStore
 
 @testable import Tresor
 @testable import TresorCore

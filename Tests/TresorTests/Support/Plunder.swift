@@ -45,7 +45,7 @@ struct Plunder {
         }
     }
 
-    private static func open(_ wrap: Wrap, as person: Identity) -> [Find] {
+    private static func open(_ wrap: UnverifiedWrap, as person: Identity) -> [Find] {
         guard let card = person.chain.card(generation: wrap.generation) else { return [] }
         return [DomainLabel.epochWrap, .approvalWrap].compactMap { label in
             let info = label.message(

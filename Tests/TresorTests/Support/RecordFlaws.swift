@@ -3,6 +3,7 @@
 import Synchronization
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// The faults of no good client. The simulation makes each by what stands before its store or home, or puts what such a client
 /// would end with in the place of what it compares at the end, and has to notice it.

@@ -2,6 +2,7 @@
 
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 /// A store whose answers with packs and volumes are on their way while somebody else acts.
 struct SlowStore: FrontStore {
