@@ -2,6 +2,7 @@
 
 import Synchronization
 import Testing
+import TresorStore
 
 @testable import Tresor
 @testable import TresorCore
