@@ -19,7 +19,7 @@ public struct Person: Hashable, Identifiable, Sendable {
         case unverified
 
         /// Whether an act may rely on this person.
-        public var isVerified: Bool { self == .me || self == .verified }
+        package var isVerified: Bool { self == .me || self == .verified }
     }
 
     /// The public card chain.

@@ -70,11 +70,11 @@ import Tresor
         let surroundings = Surroundings()
         let turns = surroundings.turns
         let before = turns.number
-        try Surroundings.$current.withValue(surroundings) {
+        try Surroundings.$current.withValue(surroundings) { () throws -> Void in
             #expect(try input.read(upTo: 100) == Array("at hand".utf8))
             #expect(turns.number == before)
             Thread {
-                Thread.sleep(forTimeInterval: 0.2)
+                for _ in 0..<10_000_000 where turns.number == before { sched_yield() }
                 try? writer.write(contentsOf: Data("late".utf8))
             }.start()
             #expect(try input.read(upTo: 100) == Array("late".utf8))

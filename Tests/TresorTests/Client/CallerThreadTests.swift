@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TresorCore
 import TresorCrypto
+import TresorStore
 
 @testable import Tresor
 

@@ -3,6 +3,7 @@
 import Synchronization
 import Testing
 import TresorCrypto
+import TresorStore
 
 @testable import Tresor
 @testable import TresorCore

@@ -6,6 +6,7 @@ import Testing
 import TresorCrypto
 import TresorRemote
 import TresorTesting
+import TresorStore
 
 @testable import Tresor
 @testable import TresorCommand

@@ -61,7 +61,7 @@ struct FoundSecret {
     }
 }
 
-extension Wrap {
+extension UnverifiedWrap {
     /// The secrets in it, for anybody who can open it with any key they ever had; none for others.
     func secrets(for thief: Identity, card: Card) throws -> [[UInt8]] {
         let place = tresor.digest.bytes + bigEndianBytes(epoch)
