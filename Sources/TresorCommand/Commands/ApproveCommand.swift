@@ -39,39 +39,39 @@ struct ApproveCommand: SurfaceCommand {
         guard !people.isEmpty || !refuse && !consent.yes else {
             throw CommandFailure.usage("name the people by their ids")
         }
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "ask who waits")
-        let waiting = try await Petition.all(session, workplace)
-        guard !people.isEmpty else { return try list(waiting, workplace) }
+        let context = try await CommandContext.open(options)
+        let session = try await context.unlock(to: "ask who waits")
+        let waiting = try await Petition.all(session, context)
+        guard !people.isEmpty else { return try list(waiting, context) }
         var chosen: [Petition] = []
         for text in people {
             let petition = try find(text, among: waiting)
             if !chosen.contains(where: { $0.hash == petition.hash }) { chosen.append(petition) }
         }
         if !consent.yes || !options.quiet {
-            for line in try chosen.flatMap({ try $0.lines(workplace) }) { workplace.output.explain(line) }
+            for line in try chosen.flatMap({ try $0.lines(context) }) { context.output.explain(line) }
         }
-        try sayLookalikes(of: chosen, among: waiting, workplace)
+        try sayLookalikes(of: chosen, among: waiting, context)
         if !refuse { for petition in chosen { try petition.checkComplete() } }
         let object = chosen.count == 1 ? "this" : "these \(chosen.count)"
-        try workplace.confirm("\(refuse ? "refuse" : "approve") \(object)?", yes: consent.yes)
+        try context.confirm("\(refuse ? "refuse" : "approve") \(object)?", yes: consent.yes)
         while let petition = chosen.first {
             let together = chosen.prefix { $0.tresor != nil && $0.tresor == petition.tresor }
             if let tresor = petition.tresor {
-                try await decide(Array(together), of: tresor, session, workplace)
+                try await decide(Array(together), of: tresor, session, context)
             } else {
-                try await decide(petition, workplace)
+                try await decide(petition, context)
             }
             chosen.removeFirst(max(together.count, 1))
         }
     }
 
-    private func list(_ waiting: [Petition], _ workplace: CommandContext) throws {
-        let output = workplace.output
+    private func list(_ waiting: [Petition], _ context: CommandContext) throws {
+        let output = context.output
         guard !options.json else {
-            let people = try workplace.client.people.lookalikes(beside: waiting.flatMap(\.people))
+            let people = try context.client.people.lookalikes(beside: waiting.flatMap(\.people))
             for petition in waiting {
-                var object = try petition.object(state: petition.state, workplace)
+                var object = try petition.object(state: petition.state, context)
                 let alike = petition.applicant.map { people.others(like: $0.handle, of: $0.user) } ?? []
                 if let disguise = petition.applicant.flatMap({ Skeleton.disguise(in: $0.handle) }) {
                     object["spelled_with"] = .string(disguise.code)
@@ -85,21 +85,21 @@ struct ApproveCommand: SurfaceCommand {
         for petition in waiting { table.add(petition.cells) }
         try output.table(table)
         if waiting.isEmpty { output.say("nobody waits for you") }
-        try sayLookalikes(of: waiting, among: waiting, workplace)
+        try sayLookalikes(of: waiting, among: waiting, context)
     }
 
     /// Names those who wait under a handle that is not spelled as it looks, or that looks like that of somebody whom this home
     /// knows, or of somebody else who waits.
     private func sayLookalikes(
-        of petitions: [Petition], among waiting: [Petition], _ workplace: CommandContext
+        of petitions: [Petition], among waiting: [Petition], _ context: CommandContext
     ) throws {
-        let people = try workplace.client.people.lookalikes(beside: waiting.flatMap(\.people))
+        let people = try context.client.people.lookalikes(beside: waiting.flatMap(\.people))
         var said: Set<UserID> = []
         for chain in petitions.flatMap(\.people) where said.insert(chain.user).inserted {
-            if let spelling = ShownPeople.spelling(of: chain) { workplace.output.say(spelling) }
+            if let spelling = ShownPeople.spelling(of: chain) { context.output.say(spelling) }
             for other in people.others(like: chain.handle, of: chain.user) {
                 let names = [chain, other].map { ShownPeople.marked($0.handle, of: $0.user) }
-                workplace.output.say("\(names[0]) is called almost the same as \(names[1])")
+                context.output.say("\(names[0]) is called almost the same as \(names[1])")
             }
         }
     }
@@ -144,7 +144,7 @@ struct ApproveCommand: SurfaceCommand {
         return CommandFailure(of: error, message, hints: hints)
     }
 
-    private func decide(_ petition: Petition, _ workplace: CommandContext) async throws {
+    private func decide(_ petition: Petition, _ context: CommandContext) async throws {
         guard case .account(let applicant, let service) = petition else { return }
         do throws(TresorError) {
             let card = applicant.chain.newest.hash
@@ -152,7 +152,7 @@ struct ApproveCommand: SurfaceCommand {
         } catch {
             throw Self.failure(of: error, for: petition.who, user: applicant.chain.user)
         }
-        try Self.say(petition, refuse, options.json, workplace)
+        try Self.say(petition, refuse, options.json, context)
     }
 
     /// The petitions that were decided about, and said to be.
@@ -166,7 +166,7 @@ struct ApproveCommand: SurfaceCommand {
 
     /// Decides about shares of one tresor, and says of each that it has happened before the first that fails.
     private func decide(
-        _ petitions: [Petition], of tresor: TresorID, _ session: Session, _ workplace: CommandContext
+        _ petitions: [Petition], of tresor: TresorID, _ session: Session, _ context: CommandContext
     ) async throws {
         let decisions = petitions.compactMap(\.pending).map { refuse ? Decision.refuse($0) : .approve($0) }
         let (isRefused, isJSON) = (refuse, options.json)
@@ -176,7 +176,7 @@ struct ApproveCommand: SurfaceCommand {
                 told.withLock { told in
                     for petition in petitions[told.count..<count] {
                         do {
-                            try Self.say(petition, isRefused, isJSON, workplace)
+                            try Self.say(petition, isRefused, isJSON, context)
                         } catch {
                             told.failure = told.failure ?? error
                         }
@@ -202,10 +202,10 @@ struct ApproveCommand: SurfaceCommand {
     }
 
     private static func say(
-        _ petition: Petition, _ isRefused: Bool, _ isJSON: Bool, _ workplace: CommandContext
+        _ petition: Petition, _ isRefused: Bool, _ isJSON: Bool, _ context: CommandContext
     ) throws {
         let state = isRefused ? "refused" : petition.approvedState
-        workplace.output.say("\(petition.who) \(petition.isPlural ? "are" : "is") \(state)")
-        if isJSON { try workplace.output.object(petition.object(state: state, workplace)) }
+        context.output.say("\(petition.who) \(petition.isPlural ? "are" : "is") \(state)")
+        if isJSON { try context.output.object(petition.object(state: state, context)) }
     }
 }

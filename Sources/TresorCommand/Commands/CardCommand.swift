@@ -40,26 +40,26 @@ struct CardCommand: SurfaceCommand {
         if let file { try refuseReplacing(file) }
         let needsStore = person != nil || publish
         // Where a stick is missing, an empty store would hide that.
-        let workplace =
+        let context =
             needsStore
             ? try await CommandContext.open(options, creating: publish && options.store != nil)
             : try CommandContext.local(options)
-        if let file { try workplace.invocation.refuseOwnFile(file.path) }
-        let chain = try await chain(workplace)
+        if let file { try context.invocation.refuseOwnFile(file.path) }
+        let chain = try await chain(context)
         if publish {
             do throws(TresorError) {
-                try await workplace.client.people.publishCard()
+                try await context.client.people.publishCard()
             } catch {
-                if error == .forked { throw await workplace.otherKeys(than: chain) }
+                if error == .forked { throw await context.otherKeys(than: chain) }
                 guard error == .unverified else { throw CommandFailure(error) }
                 throw CommandFailure(
                     of: error, "somebody else has a card under \(DisplayText.name(chain.handle.bytes)) in this store")
             }
             let name = DisplayText.name(chain.handle.bytes)
-            workplace.output.say("your card is published as \(name): \(try chain.number().grouped)")
+            context.output.say("your card is published as \(name): \(try chain.number().grouped)")
             guard number || output != nil || options.json else { return }
         }
-        try print(chain, workplace)
+        try print(chain, context)
     }
 
     private var file: OutputFile? {
@@ -75,12 +75,12 @@ struct CardCommand: SurfaceCommand {
         }
     }
 
-    private func chain(_ workplace: CommandContext) async throws -> CardChain {
-        guard let person else { return try workplace.identityFile().chain }
-        return try await workplace.people.find(person).chain
+    private func chain(_ context: CommandContext) async throws -> CardChain {
+        guard let person else { return try context.identityFile().chain }
+        return try await context.people.find(person).chain
     }
 
-    private func print(_ chain: CardChain, _ workplace: CommandContext) throws {
+    private func print(_ chain: CardChain, _ context: CommandContext) throws {
         let grouped = try chain.number().grouped
         if let file {
             let bytes = number ? Array((grouped + "\n").utf8) : chain.armoured
@@ -88,16 +88,16 @@ struct CardCommand: SurfaceCommand {
             try file.commit()
         }
         if options.json {
-            try workplace.output.object([
+            try context.output.object([
                 "type": "card", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
                 "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(grouped),
                 "card": .text(chain.armoured),
             ])
         } else if file == nil {
             if number {
-                try workplace.output.line(grouped)
+                try context.output.line(grouped)
             } else {
-                try workplace.output.line(String(decoding: chain.armoured.dropLast(), as: UTF8.self))
+                try context.output.line(String(decoding: chain.armoured.dropLast(), as: UTF8.self))
             }
         }
     }

@@ -9,19 +9,19 @@ import TresorStore
 
 /// `check --repair`.
 extension CheckCommand {
-    func repair(_ ids: [TresorID], _ session: Session?, _ workplace: CommandContext) async throws {
+    func repair(_ ids: [TresorID], _ session: Session?, _ context: CommandContext) async throws {
         guard ids.count <= 1, head == nil, inputs.isEmpty, let session else {
             throw CommandFailure.usage("--repair takes at most one -t T, and nothing else")
         }
-        try await repairCard(session, workplace)
-        try await finishCleanup(session, workplace)
-        if let id = ids.first { return try await repair(id, "", session, workplace) }
+        try await repairCard(session, context)
+        try await finishCleanup(session, context)
+        if let id = ids.first { return try await repair(id, "", session, context) }
         var outcomes = Outcomes()
-        for id in try await damaged(session, workplace) {
+        for id in try await damaged(session, context) {
             let name = session.tresors.knownNameBlocking(of: id)
             let title = name.map { DisplayText.name($0.bytes) } ?? String(id.description.prefix(10))
             do {
-                try await repair(id, "\(title): ", session, workplace)
+                try await repair(id, "\(title): ", session, context)
                 outcomes.succeeded()
             } catch let exit as Exit {
                 throw exit
@@ -30,7 +30,7 @@ extension CheckCommand {
                 if failure.error == .interrupted { throw failure }
                 outcomes.failed(
                     CommandFailure(failure.error, "\(title): \(failure.message)", hints: failure.hints),
-                    report: workplace.output.report)
+                    report: context.output.report)
             }
         }
         try outcomes.finish()
@@ -38,7 +38,7 @@ extension CheckCommand {
 
     /// The tresors of which the store has lost something, as far as a check tells, and those that could not be checked. What
     /// another store keeps stays there; where that file is gone, this store takes its place.
-    private func damaged(_ session: Session, _ workplace: CommandContext) async throws -> [TresorID] {
+    private func damaged(_ session: Session, _ context: CommandContext) async throws -> [TresorID] {
         var found: Set<TresorID> = []
         var keptCount = 0
         for finding in try await session.client.audit.check() {
@@ -66,7 +66,7 @@ extension CheckCommand {
         }
         if keptCount > 0 {
             let (tresors, verb) = keptCount == 1 ? ("1 tresor", "stays") : ("\(keptCount) tresors", "stay")
-            workplace.output.say("\(tresors) of this home \(verb) in another store")
+            context.output.say("\(tresors) of this home \(verb) in another store")
         }
         return found.sorted()
     }
@@ -85,7 +85,7 @@ extension CheckCommand {
     }
 
     private func repair(
-        _ id: TresorID, _ title: String, _ session: Session, _ workplace: CommandContext
+        _ id: TresorID, _ title: String, _ session: Session, _ context: CommandContext
     ) async throws {
         let count: Int
         let packCount: Int
@@ -94,13 +94,13 @@ extension CheckCommand {
             (count, packCount) = try await session.records(in: id).restore()
             state = try await session.client.logs.state(of: id)
         } catch {
-            throw await failure(error, of: id, session, workplace)
+            throw await failure(error, of: id, session, context)
         }
         let packs = packCount == 0 ? "" : " and \(packCount) \(packCount == 1 ? "pack" : "packs") of records"
-        workplace.output.say("\(title)restored \(FindingReport.entries(UInt64(count)))\(packs)")
+        context.output.say("\(title)restored \(FindingReport.entries(UInt64(count)))\(packs)")
         if state.members[session.identity.user] != nil {
-            try await repairKeys(of: state, session, workplace)
-            try await workplace.addNewestCard(of: session, to: state)
+            try await repairKeys(of: state, session, context)
+            try await context.addNewestCard(of: session, to: state)
         }
         let flaw = try await flaw(of: state, session)
         if options.json {
@@ -109,7 +109,7 @@ extension CheckCommand {
                 "restored": .unsigned(UInt64(count)), "packs": .unsigned(UInt64(packCount)),
             ]
             if let flaw { object["text"] = .string(flaw.message) }
-            try workplace.output.object(object)
+            try context.output.object(object)
         }
         if let flaw { throw flaw }
     }
@@ -129,15 +129,15 @@ extension CheckCommand {
 
     /// The failure of a restoration. What a store has nothing of, and does not take back, was deleted from it.
     private func failure(
-        _ error: TresorError, of id: TresorID, _ session: Session, _ workplace: CommandContext
+        _ error: TresorError, of id: TresorID, _ session: Session, _ context: CommandContext
     ) async -> CommandFailure {
         let client = session.client
         guard error == .notFound || error == .noAccess, let state = try? client.archive.verifiedState(of: id),
             (try? client.archive.entries(of: state, from: 0)) != nil,
             (try? await client.store.entries(of: id, from: 0, limit: 1).isEmpty) == true
-        else { return workplace.tresors.logFailure(error, id) }
+        else { return context.tresors.logFailure(error, id) }
         let short = id.description.prefix(10)
-        let founder = workplace.tresors.handle(of: state.founder, in: state)
+        let founder = context.tresors.handle(of: state.founder, in: state)
         let isMine = state.founder == session.user
         // The command is no hint: nobody else may have the tresor any more.
         let forget = "tresor delete forgets it here too, for good" + (await unsentWords(of: id, session))
@@ -163,7 +163,7 @@ extension CheckCommand {
     }
 
     /// Restores a card that the store has lost; a newer or different one stays and is reported.
-    private func repairCard(_ session: Session, _ workplace: CommandContext) async throws {
+    private func repairCard(_ session: Session, _ context: CommandContext) async throws {
         let chain = session.identity.chain
         do throws(TresorError) {
             guard try await session.client.store.card(of: chain.user) != chain.bytes else { return }
@@ -172,30 +172,30 @@ extension CheckCommand {
             guard error == .noAccess, session.identity.generation > 0 else { throw error }
         }
         try await session.client.people.publishCard()
-        workplace.output.say("restored the card of \(DisplayText.name(chain.handle.bytes))")
+        context.output.say("restored the card of \(DisplayText.name(chain.handle.bytes))")
     }
 
     /// Deletes what an interrupted change of the key slots has left in the store.
-    private func finishCleanup(_ session: Session, _ workplace: CommandContext) async throws {
+    private func finishCleanup(_ session: Session, _ context: CommandContext) async throws {
         let cleanup = session.client.cleanup
         guard try cleanup.isPendingBlocking() else { return }
         try await cleanup.finish()
         guard try !cleanup.isPendingBlocking() else { return }
-        workplace.output.say("deleted what an interrupted change of password, kit, devices or keys had left")
+        context.output.say("deleted what an interrupted change of password, kit, devices or keys had left")
     }
 
-    private func repairKeys(of state: LogState, _ session: Session, _ workplace: CommandContext) async throws {
+    private func repairKeys(of state: LogState, _ session: Session, _ context: CommandContext) async throws {
         do throws(TresorError) {
             try await session.audit.restoreWraps(of: state.tresor)
         } catch {
-            guard error == .noAccess else { throw workplace.tresors.logFailure(error, state.tresor) }
+            guard error == .noAccess else { throw context.tresors.logFailure(error, state.tresor) }
             let id = state.tresor.description.prefix(10)
             throw CommandFailure(
                 of: error, "this home does not have all keys of \(id); a member who has them can restore them",
                 hints: state.founder == session.identity.user
                     ? []
                     : [
-                        "ask \(workplace.tresors.handle(of: state.founder, in: state)) to run: "
+                        "ask \(context.tresors.handle(of: state.founder, in: state)) to run: "
                             + "tresor check --repair -t \(id)"
                     ])
         }

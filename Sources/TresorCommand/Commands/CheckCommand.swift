@@ -46,13 +46,13 @@ struct CheckCommand: InputsCommand {
 
     func perform() async throws {
         let head = try head.map { text throws(CommandFailure) in try Self.head(text) }
-        var modes = FindingReport(workplace: try CommandContext.local(options))
+        var modes = FindingReport(context: try CommandContext.local(options))
         if !repair {
             try addModes(to: &modes)
             try addMemory(to: &modes)
             try addCopies(to: &modes)
         }
-        let places = modes.workplace.invocation.places
+        let places = modes.context.invocation.places
         if !repair, try places.service() != nil, let damage = ServiceLogin.damage(in: places) {
             // No log tells of these.
             guard inputs.isEmpty, head == nil else { throw damage }
@@ -60,9 +60,9 @@ struct CheckCommand: InputsCommand {
             try await modes.addUnknownServices(damage, leavingOut: asked)
             return try modes.finish()
         }
-        let workplace: CommandContext
+        let context: CommandContext
         do {
-            workplace =
+            context =
                 repair ? try await CommandContext.openingOrMaking(options) : try await CommandContext.open(options)
         } catch {
             let failure = CommandFailure(error)
@@ -70,16 +70,16 @@ struct CheckCommand: InputsCommand {
             try modes.add("bad", "store", failure.message, failure.error)
             return try modes.finish()
         }
-        var report = modes.continued(in: workplace)
-        let session = deep || repair ? try await workplace.unlock(to: "check this home") : nil
+        var report = modes.continued(in: context)
+        let session = deep || repair ? try await context.unlock(to: "check this home") : nil
         var ids: [TresorID] = []
-        for text in tresors { ids.append(try await id(text, session, workplace)) }
-        guard !repair else { return try await repair(ids, session, workplace) }
+        for text in tresors { ids.append(try await id(text, session, context)) }
+        guard !repair else { return try await repair(ids, session, context) }
         try await report.addStore()
-        let client = session?.client ?? workplace.client
-        report.session = session ?? workplace.session
+        let client = session?.client ?? context.client
+        report.session = session ?? context.session
         for finding in try await client.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
-        for id in ids { try await addApprovals(of: id, workplace, &report) }
+        for id in ids { try await addApprovals(of: id, context, &report) }
         if let session {
             for finding in try await session.audit.check(ids.isEmpty ? nil : ids) { try report.add(finding) }
             for id in try ids.isEmpty ? client.logs.knownBlocking() : ids {
@@ -90,20 +90,20 @@ struct CheckCommand: InputsCommand {
         } else {
             try report.addOutboxes(among: ids)
         }
-        if let head { try await check(head, ids, workplace, &report) }
-        let own = workplace.invocation.ownFiles
-        for path in inputs { try await check(file: path, own, session, workplace, &report) }
+        if let head { try await check(head, ids, context, &report) }
+        let own = context.invocation.ownFiles
+        for path in inputs { try await check(file: path, own, session, context, &report) }
         try report.finish()
     }
 
     /// The approver of each member who waited, as `members` shows them. That is no flaw.
     private func addApprovals(
-        of id: TresorID, _ workplace: CommandContext, _ report: inout FindingReport
+        of id: TresorID, _ context: CommandContext, _ report: inout FindingReport
     ) async throws {
         // A log that cannot be verified is a finding already.
-        guard let state = try? await workplace.client.logs.state(of: id) else { return }
+        guard let state = try? await context.client.logs.state(of: id) else { return }
         func name(_ user: UserID) -> String {
-            workplace.output.isJSON ? user.description : workplace.tresors.handle(of: user, in: state)
+            context.output.isJSON ? user.description : context.tresors.handle(of: user, in: state)
         }
         for (user, approver, time) in state.approvedInOrder {
             let text = "approved by \(name(approver)) on \(Timestamp(seconds: time).date)"
@@ -112,7 +112,7 @@ struct CheckCommand: InputsCommand {
     }
 
     private func addModes(to report: inout FindingReport) throws {
-        let places = report.workplace.invocation.places
+        let places = report.context.invocation.places
         for exposure in try DirectoryHome(data: places.data, state: places.state).exposures() {
             let chmod = "chmod \(String(exposure.mode, radix: 8)) \(Shell.path(exposure.path))"
             let name = DisplayText.quoted(exposure.path)
@@ -127,7 +127,7 @@ struct CheckCommand: InputsCommand {
 
     /// Files that a cloud's program has put beside those of the home and the store. Nothing reads them.
     private func addCopies(to report: inout FindingReport) throws {
-        let places = report.workplace.invocation.places
+        let places = report.context.invocation.places
         for copy in try DirectoryHome(data: places.data, state: places.state).cloudCopies() {
             try add(copy, "look into it, then delete it", to: &report)
         }
@@ -153,10 +153,10 @@ struct CheckCommand: InputsCommand {
         try report.add("warn", "memory", text, nil)
     }
 
-    private func id(_ text: String, _ session: Session?, _ workplace: CommandContext) async throws -> TresorID {
-        if let id = try workplace.tresors.find(id: text) { return id }
-        let opened = if let session { session } else { try await workplace.unlock(to: "find a tresor") }
-        return try await workplace.tresors.find(text, for: opened, isReadable: false).tresor
+    private func id(_ text: String, _ session: Session?, _ context: CommandContext) async throws -> TresorID {
+        if let id = try context.tresors.find(id: text) { return id }
+        let opened = if let session { session } else { try await context.unlock(to: "find a tresor") }
+        return try await context.tresors.find(text, for: opened, isReadable: false).tresor
     }
 
     private static func head(_ text: String) throws(CommandFailure) -> Head {
@@ -170,12 +170,12 @@ struct CheckCommand: InputsCommand {
 
     /// Reports whether a head that somebody else has seen is on the log verified here.
     private func check(
-        _ head: Head, _ ids: [TresorID], _ workplace: CommandContext, _ report: inout FindingReport
+        _ head: Head, _ ids: [TresorID], _ context: CommandContext, _ report: inout FindingReport
     ) async throws {
-        let known = try workplace.client.logs.knownBlocking()
+        let known = try context.client.logs.knownBlocking()
         let sequence = head.sequence
         for id in ids.isEmpty ? known : ids {
-            guard let state = try? await workplace.client.logs.state(of: id) else { continue }
+            guard let state = try? await context.client.logs.state(of: id) else { continue }
             if state.contains(head) {
                 return try report.add(
                     "ok", report.shown(id), "head \(sequence) is on this log", nil)
@@ -194,22 +194,22 @@ struct CheckCommand: InputsCommand {
     }
 
     private func check(
-        file path: String, _ own: OwnFiles, _ session: Session?, _ workplace: CommandContext,
+        file path: String, _ own: OwnFiles, _ session: Session?, _ context: CommandContext,
         _ report: inout FindingReport
     ) async throws {
         let subject = DisplayText.quoted(path)
         do {
-            try workplace.invocation.refuseStore(path, own)
-            let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
-            let opener = SealedFileReader(workplace: workplace, acceptUnverified: false)
+            try context.invocation.refuseStore(path, own)
+            let input = try InputFile(path, standardInput: context.invocation.standardInput)
+            let opener = SealedFileReader(context: context, acceptUnverified: false)
             let start = try input.start(SealedFileReader.smallByteCount)
             if let stored = try await opener.storedFile(input, startingWith: start) {
-                try await check(stored.header, subject, session, workplace, &report) { (session) throws(TresorError) in
+                try await check(stored.header, subject, session, context, &report) { (session) throws(TresorError) in
                     try await session.files.verify(stored, expecting: .anyTresor).proof
                 }
             } else {
                 let file = try opener.sealedFile(input, startingWith: start)
-                try await check(file.header, subject, session, workplace, &report) { (session) throws(TresorError) in
+                try await check(file.header, subject, session, context, &report) { (session) throws(TresorError) in
                     try await session.files.open(file, expecting: .anyTresor).proof
                 }
             }
@@ -220,11 +220,11 @@ struct CheckCommand: InputsCommand {
     }
 
     private func check(
-        _ header: FileHeader, _ subject: String, _ session: Session?, _ workplace: CommandContext,
+        _ header: FileHeader, _ subject: String, _ session: Session?, _ context: CommandContext,
         _ report: inout FindingReport, _ open: (Session) async throws(TresorError) -> FileProof
     ) async throws {
         guard let session else {
-            let state = try await workplace.tresors.state(of: header.tresor)
+            let state = try await context.tresors.state(of: header.tresor)
             let isOn = state.contains(header.head)
             return try report.add(
                 isOn ? "ok" : "bad", subject,

@@ -29,13 +29,13 @@ struct CompactCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "compact \(DisplayText.name(tresor.tresor))")
-        let summary = try await workplace.tresors.find(tresor.tresor, for: session)
+        let context = try await CommandContext.open(options)
+        let session = try await context.unlock(to: "compact \(DisplayText.name(tresor.tresor))")
+        let summary = try await context.tresors.find(tresor.tresor, for: session)
         if let state = summary.state {
-            try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+            try await context.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         }
-        let title = workplace.tresors.title(of: summary)
+        let title = context.tresors.title(of: summary)
         let records = session.records(in: summary.tresor)
         let plan: CompactionPlan
         let unsent: [String]
@@ -44,31 +44,31 @@ struct CompactCommand: SurfaceCommand {
             unsent = try await records.unsent()
         } catch {
             guard error == .noAccess, let state = summary.state, state.members[session.user] != nil else { throw error }
-            let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
+            let owner = context.tresors.handle(of: context.tresors.owner(of: state), in: state)
             throw CommandFailure(
                 of: error, "only an owner can compact \(title)",
                 hints: ["ask \(owner) to run: tresor compact -t \(Shell.word(tresor.tresor))"])
         }
-        if trial.dryRun { return try report(plan.report, title, summary.state, workplace) }
+        if trial.dryRun { return try report(plan.report, title, summary.state, context) }
         if !plan.isEmpty || !unsent.isEmpty {
-            try confirm(plan.report, unsent, title, workplace)
+            try confirm(plan.report, unsent, title, context)
         }
         let done: CompactReport
         do throws(TresorError) {
             done = try await records.compact(by: plan)
         } catch {
             guard error == .store(.full) else { throw error }
-            throw await workplace.noRoom(in: summary, session, isCompaction: true)
+            throw await context.noRoom(in: summary, session, isCompaction: true)
         }
-        await workplace.tresors.tell(session)
-        try report(done, title, try session.client.archive.verifiedState(of: summary.tresor), workplace)
-        try await sendRest(of: records, summary, session, workplace)
+        await context.tresors.tell(session)
+        try report(done, title, try session.client.archive.verifiedState(of: summary.tresor), context)
+        try await sendRest(of: records, summary, session, context)
     }
 
     /// Sends what there was no room for before. The compaction is done, and said to be. So a store that takes nothing now
     /// is no failure; a log that is forked, for example, is one.
     private func sendRest(
-        of records: Records, _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext
+        of records: Records, _ summary: TresorSummary, _ session: Session, _ context: CommandContext
     ) async throws {
         var unsent = try await records.unsent()
         guard !unsent.isEmpty else { return }
@@ -82,32 +82,32 @@ struct CompactCommand: SurfaceCommand {
         }
         // The next sync finds out what became of it.
         Surroundings.current.obstacle.note(mayBeDone: false)
-        let failure = await workplace.failure(held, of: summary, session)
+        let failure = await context.failure(held, of: summary, session)
         switch held {
         case .store, .busy, .noAccess: break
         default: throw failure
         }
-        workplace.output.say("\(count(unsent.count, "record")) not sent: \(failure.message)")
+        context.output.say("\(count(unsent.count, "record")) not sent: \(failure.message)")
         let hints = failure.hints.isEmpty ? ["tresor sync -t \(Shell.word(tresor.tresor))"] : failure.hints
-        for hint in hints { workplace.output.hint(hint) }
+        for hint in hints { context.output.hint(hint) }
     }
 
     /// Shows a person what goes, and asks.
     ///
     /// - Parameter unsent: the records that are sent before, and are not in the report.
     private func confirm(
-        _ report: CompactReport, _ unsent: [String], _ title: String, _ workplace: CommandContext
+        _ report: CompactReport, _ unsent: [String], _ title: String, _ context: CommandContext
     ) throws {
         if !consent.yes {
             if !unsent.isEmpty {
-                workplace.output.say("sends \(count(unsent.count, "record")) first, not counted here")
+                context.output.say("sends \(count(unsent.count, "record")) first, not counted here")
             }
             if report.volumeCount > 0 {
-                workplace.output.say("keeps \(kept(report, title)): \(count(report.recordCount, "record"))")
+                context.output.say("keeps \(kept(report, title)): \(count(report.recordCount, "record"))")
             }
         }
         let loss = report.deletedCount > 0 ? "the store deletes \(lost(report)); " : ""
-        try workplace.confirm(
+        try context.confirm(
             "\(loss)nobody gets back from the store what later versions replaced in \(title).", yes: consent.yes)
     }
 
@@ -121,28 +121,28 @@ struct CompactCommand: SurfaceCommand {
 
     /// Says what was done, or would be.
     private func report(
-        _ report: CompactReport, _ title: String, _ state: LogState?, _ workplace: CommandContext
+        _ report: CompactReport, _ title: String, _ state: LogState?, _ context: CommandContext
     ) throws {
         let kept = self.kept(report, title)
         if let checkpoint = report.checkpoint {
-            workplace.output.say("kept \(kept), at entry \(checkpoint)")
+            context.output.say("kept \(kept), at entry \(checkpoint)")
         } else if report.volumeCount > 0 {
-            workplace.output.say("would keep \(kept)")
+            context.output.say("would keep \(kept)")
         } else if report.deletedCount == 0 {
-            workplace.output.say("nothing to gain in \(title)")
+            context.output.say("nothing to gain in \(title)")
         } else {
-            workplace.output.say("an earlier compact of \(title) was not finished")
+            context.output.say("an earlier compact of \(title) was not finished")
         }
         if report.deletedCount > 0 {
             let deed = trial.dryRun ? "would be" : "was"
-            workplace.output.say("the store \(deed) asked to delete \(lost(report))")
+            context.output.say("the store \(deed) asked to delete \(lost(report))")
         }
         if !report.waitingFor.isEmpty {
             let names = report.waitingFor.map { user in
-                state.map { workplace.tresors.handle(of: user, in: $0) } ?? ShortID.text(of: user)
+                state.map { context.tresors.handle(of: user, in: $0) } ?? ShortID.text(of: user)
             }
             let people = names.joined(separator: ", ")
-            workplace.output.say(
+            context.output.say(
                 "what came after entry \(report.upto) stays as it is for \(people), added with --from-now; "
                     + "to end that, revoke \(people); sharing again without it would also show what came before")
         }
@@ -155,7 +155,7 @@ struct CompactCommand: SurfaceCommand {
             "held_by": .array(report.waitingFor.map { .string($0.description) }), "dry_run": .bool(trial.dryRun),
         ]
         if let checkpoint = report.checkpoint { object["checkpoint"] = .unsigned(checkpoint) }
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 
     private func count(_ number: Int, _ noun: String) -> String { number == 1 ? "1 \(noun)" : "\(number) \(noun)s" }

@@ -37,24 +37,24 @@ struct CreateCommand: SurfaceCommand {
         guard !tresorName.isReserved, tresorKind?.isReserved != true else {
             throw CommandFailure.usage("names and kinds that begin with tresor/ are reserved")
         }
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "create a tresor")
-        try await workplace.refuseReplacedKeys(session)
-        try workplace.proveMarks(session)
-        let approvers = try await workplace.people.approvers(approver, workplace.verifier)
+        let context = try await CommandContext.open(options)
+        let session = try await context.unlock(to: "create a tresor")
+        try await context.refuseReplacedKeys(session)
+        try context.proveMarks(session)
+        let approvers = try await context.people.approvers(approver, context.verifier)
         let state: LogState
         do throws(TresorError) {
             state = try await session.tresors.create(tresorName, kind: tresorKind ?? .empty, approvers: approvers)
         } catch {
-            if error == .store(.full) { throw await workplace.noRoomForAnother(session) }
+            if error == .store(.full) { throw await context.noRoomForAnother(session) }
             guard error == .usage(.tresorExists) else { throw CommandFailure(error) }
             throw CommandFailure.usage(
                 "you already have a tresor named \(DisplayText.name(name))", hints: ["tresor list"])
         }
-        await ServiceApprovers.sayAbsent(approvers, of: Shell.word(name), session, workplace)
+        await ServiceApprovers.sayAbsent(approvers, of: Shell.word(name), session, context)
         guard options.json else {
-            try workplace.output.line(state.tresor.description)
-            workplace.output.say("created \(DisplayText.name(name))")
+            try context.output.line(state.tresor.description)
+            context.output.say("created \(DisplayText.name(name))")
             return
         }
         var object: JSONObject = [
@@ -63,6 +63,6 @@ struct CreateCommand: SurfaceCommand {
         ]
         if !approvers.isEmpty { object["approvers"] = .array(approvers.map { .string($0.user.description) }) }
         if let tresorKind { object["kind"] = .text(tresorKind.bytes) }
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 }

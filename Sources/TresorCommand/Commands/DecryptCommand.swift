@@ -61,19 +61,19 @@ struct DecryptCommand: InputsCommand {
         }
         let plan = try OutputPlan(
             inputs: inputs, output: place.output, directory: place.directory, json: options.json, rename: Self.opened)
-        let workplace = try await CommandContext.open(options)
-        try workplace.invocation.refuseOwnFiles(plan)
+        let context = try await CommandContext.open(options)
+        try context.invocation.refuseOwnFiles(plan)
         try plan.refuseInputs()
         let opener = SealedFileReader(
-            workplace: workplace, acceptUnverified: acceptUnverified, acceptForked: acceptForked,
+            context: context, acceptUnverified: acceptUnverified, acceptForked: acceptForked,
             requiresCurrent: current)
-        let session = try await workplace.unlock(to: "open files")
+        let session = try await context.unlock(to: "open files")
         var expectations = Expectations.anyTresor
         expectations.acceptingUnverified = acceptUnverified
         expectations.acceptingForked = acceptForked
         expectations.currentAuthor = current
-        if let tresor { expectations.tresor = try await self.tresor(tresor, workplace, session) }
-        if let from { expectations.author = try await verifiedAuthor(from, workplace) }
+        if let tresor { expectations.tresor = try await self.tresor(tresor, context, session) }
+        if let from { expectations.author = try await verifiedAuthor(from, context) }
         if let record { expectations.record = try? Name(text: record) }
         if record != nil, expectations.record == nil { throw CommandFailure.usage("no file has that record name") }
         do {
@@ -81,7 +81,7 @@ struct DecryptCommand: InputsCommand {
                 .open(plan.steps)
         } catch {
             // A file is not to blame where a wrap does not open.
-            await workplace.tresors.tell(session)
+            await context.tresors.tell(session)
             throw error
         }
     }
@@ -102,9 +102,9 @@ struct DecryptCommand: InputsCommand {
     }
 
     /// The verified person that `--from` means; `nil` for a person whom only the tresor's log can name.
-    private func verifiedAuthor(_ text: String, _ workplace: CommandContext) async throws -> UserID? {
+    private func verifiedAuthor(_ text: String, _ context: CommandContext) async throws -> UserID? {
         do {
-            let person = try await workplace.people.find(text)
+            let person = try await context.people.find(text)
             return person.trust.isVerified ? person.chain.user : nil
         } catch let failure as CommandFailure where failure.error == .notFound {
             return nil
@@ -115,14 +115,14 @@ struct DecryptCommand: InputsCommand {
     func checkAuthor(_ opened: FileProof, _ input: InputFile, _ opener: SealedFileReader) async throws {
         guard let from else { return }
         let state = try await opener.state(of: opened.tresor)
-        guard try opener.workplace.tresors.member(from, of: state) == opened.author.user else {
+        guard try opener.context.tresors.member(from, of: state) == opened.author.user else {
             throw CommandFailure(.altered, "\(input.shownName) is not from \(DisplayText.name(from))", file: input.path)
         }
     }
 
     /// Requires a log in order, unless the file is judged by what this home has verified.
-    private func tresor(_ text: String, _ workplace: CommandContext, _ session: Session) async throws -> TresorID {
-        try await workplace.tresors.find(text, for: session, isReadable: !acceptForked).tresor
+    private func tresor(_ text: String, _ context: CommandContext, _ session: Session) async throws -> TresorID {
+        try await context.tresors.find(text, for: session, isReadable: !acceptForked).tresor
     }
 
     /// Requires each of several files to hold the record its name says, so that a swap is noticed.

@@ -16,7 +16,7 @@ struct DecryptRun {
     private static let batchCount = 128
     private static let batchByteCount = 4 << 20
 
-    private var workplace: CommandContext { opener.workplace }
+    private var context: CommandContext { opener.context }
 
     /// An INPUT that is in memory.
     private struct Item {
@@ -32,7 +32,7 @@ struct DecryptRun {
         var outcomes = Outcomes()
         var items: [Item] = []
         var byteCount = 0
-        let progress = workplace.invocation.progress("decrypting")
+        let progress = context.invocation.progress("decrypting")
         defer { progress.finish() }
         for (index, step) in steps.enumerated() {
             do {
@@ -44,7 +44,7 @@ struct DecryptRun {
                 }
             } catch {
                 guard !isOne else { throw error }
-                outcomes.failed(CommandFailure(error, file: step.input), report: workplace.output.report)
+                outcomes.failed(CommandFailure(error, file: step.input), report: context.output.report)
             }
             guard index == steps.count - 1 || items.count == Self.batchCount || byteCount >= Self.batchByteCount else {
                 continue
@@ -58,7 +58,7 @@ struct DecryptRun {
 
     /// - Returns: the INPUT if it is to be opened in memory; `nil` when it was large and is done.
     private func begin(_ step: OutputPlan.Step, isOne: Bool) async throws -> Item? {
-        let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
+        let input = try InputFile(step.input, standardInput: context.invocation.standardInput)
         let output = try command.place.file(
             for: step, access: .owner, input: input, replaces: command.force, alone: isOne ? nil : command.alone)
         let start = try input.start(SealedFileReader.smallByteCount)
@@ -94,7 +94,7 @@ struct DecryptRun {
                 outcomes.succeeded()
             } catch {
                 guard !isOne else { throw error }
-                outcomes.failed(CommandFailure(error, file: item.step.input), report: workplace.output.report)
+                outcomes.failed(CommandFailure(error, file: item.step.input), report: context.output.report)
             }
         }
     }
@@ -104,7 +104,7 @@ struct DecryptRun {
         _ file: StoredFile<SealedFileSource>, to output: OutputFile, from input: InputFile
     ) async throws -> FileProof {
         let note = FailureNote()
-        let progress = workplace.invocation.progress("decrypting")
+        let progress = context.invocation.progress("decrypting")
         defer { progress.finish() }
         do {
             return try await opener.attempt(file.header, as: session, from: input) { () throws(TresorError) in
@@ -144,7 +144,7 @@ struct DecryptRun {
         } else if let content {
             return try writeToStandardOutput(content, step, report)
         }
-        try report.print(workplace.output)
+        try report.print(context.output)
     }
 
     /// On a terminal the author's line comes first: content that came before it could look like one, or leave it at the
@@ -154,15 +154,15 @@ struct DecryptRun {
     ) throws {
         guard content.count <= SealedFileReader.standardOutputLimit else { throw Self.tooLarge }
         let isForced = step.target == .standardOutput(isForced: true)
-        try workplace.output.refuseForTerminal(
+        try context.output.refuseForTerminal(
             content.span, isForced: isForced, hints: ["tresor … -o FILE", "tresor … -o -"])
         guard Channel.output.isTerminal else {
-            try workplace.output.data(content.span)
-            return try report.print(workplace.output)
+            try context.output.data(content.span)
+            return try report.print(context.output)
         }
-        try report.print(workplace.output, beforeContent: true)
-        try workplace.output.data(content.span)
-        if let last = content.last, last != UInt8(ascii: "\n") { try workplace.output.line("") }
+        try report.print(context.output, beforeContent: true)
+        try context.output.data(content.span)
+        if let last = content.last, last != UInt8(ascii: "\n") { try context.output.line("") }
     }
 
     private static let tooLarge = CommandFailure.usage(

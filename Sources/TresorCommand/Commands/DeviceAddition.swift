@@ -43,12 +43,12 @@ struct DeviceAddition {
                     + "needs no store, and with the words of the kit",
                 hints: ["tresor export --recovery -o FILE"])
         }
-        let workplace = try await CommandContext.open(options, acceptingDevice: false)
-        let session = try await workplace.unlock(to: "add a machine", acceptingDevice: false)
-        try await workplace.refuseOldKeys(session)
+        let context = try await CommandContext.open(options, acceptingDevice: false)
+        let session = try await context.unlock(to: "add a machine", acceptingDevice: false)
+        try await context.refuseOldKeys(session)
         let handover: DeviceHandover
         // An interrupt does not wait for a store that cannot be reached.
-        var wait = DeviceWait.telling(workplace.output)
+        var wait = DeviceWait.telling(context.output)
         wait.pause = { [pause = wait.pause] time in await Interrupts.aside { await pause(time) } }
         do throws(TresorError) {
             handover = try await DeviceHandover.open(session, waiting: wait)
@@ -56,7 +56,7 @@ struct DeviceAddition {
             // No machine has come yet: the home or the store is what fails.
             throw Self.failureOfHome(error)
         }
-        let token = Interrupts.onInterrupt { [places = workplace.invocation.places] in
+        let token = Interrupts.onInterrupt { [places = context.invocation.places] in
             Self.abandon(handover, DirectoryHome(data: places.data, state: places.state))
         }
         Interrupts.explaining { [weak handover] in
@@ -64,20 +64,20 @@ struct DeviceAddition {
             return CommandFailure.interrupted + words
         }
         let outcome: Result<DeviceHandover.Ending, any Error>
-        do { outcome = .success(try await give(handover, at: terminal, workplace)) } catch { outcome = .failure(error) }
+        do { outcome = .success(try await give(handover, at: terminal, context)) } catch { outcome = .failure(error) }
         Interrupts.cancel(token)
         if case .success(.taken) = outcome { Interrupts.explaining(nil) }
         await Interrupts.atomically { await handover.close() }
-        try report(try outcome.get(), session, workplace)
+        try report(try outcome.get(), session, context)
     }
 
     /// Shows the code, and answers the machine on which it was typed, after a yes.
     ///
     /// The slot lock of the home is held to the end, so the question waits no longer than the code is good.
     private func give(
-        _ handover: DeviceHandover, at terminal: Terminal, _ workplace: CommandContext
+        _ handover: DeviceHandover, at terminal: Terminal, _ context: CommandContext
     ) async throws -> DeviceHandover.Ending {
-        let store = try workplace.invocation.places.storeOptions().map { Shell.word($0) }.joined(separator: " ")
+        let store = try context.invocation.places.storeOptions().map { Shell.word($0) }.joined(separator: " ")
         try terminal.show(
             "tresor: on the new machine, run: tresor recover --from-device \(store)\n"
                 + "tresor: and type there, within ten minutes: ", secret: handover.code, "\n")
@@ -97,7 +97,7 @@ struct DeviceAddition {
             } catch {
                 throw handover.mayHaveGiven ? Self.failureAfterAnswer(of: error) : Self.failureOfHome(error)
             }
-            workplace.output.say("answered; the other machine goes on by itself")
+            context.output.say("answered; the other machine goes on by itself")
             return try await handover.ending()
         } catch let error as TresorError {
             throw handover.mayHaveGiven ? Self.failureAfterAnswer(of: error) : Self.failure(of: error)
@@ -105,7 +105,7 @@ struct DeviceAddition {
     }
 
     private func report(
-        _ ending: DeviceHandover.Ending, _ session: Session, _ workplace: CommandContext
+        _ ending: DeviceHandover.Ending, _ session: Session, _ context: CommandContext
     ) throws {
         let chain = session.identity.chain
         switch ending {
@@ -116,9 +116,9 @@ struct DeviceAddition {
         case .late:
             throw CommandFailure(of: .waiting, "no receipt of the answer came in time; \(Self.lookThere)")
         }
-        workplace.output.say("\(DisplayText.name(chain.handle.bytes)) is on the other machine too, with the same keys")
+        context.output.say("\(DisplayText.name(chain.handle.bytes)) is on the other machine too, with the same keys")
         guard options.json else { return }
-        try workplace.output.object([
+        try context.output.object([
             "type": "identity", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
             "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
             "changed": "machine",

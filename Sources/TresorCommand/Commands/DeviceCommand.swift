@@ -54,15 +54,15 @@ struct DeviceCommand: SurfaceCommand {
     }
 
     private func list() async throws {
-        let workplace = try await CommandContext.open(options)
-        _ = try await workplace.unlock(to: "list devices")
-        let this = try workplace.client.device.idBlocking()
+        let context = try await CommandContext.open(options)
+        _ = try await context.unlock(to: "list devices")
+        let this = try context.client.device.idBlocking()
         var table = Table("ID", "NAME", "SINCE", "UNTIL")
-        let dead = try workplace.client.cleanup.deadDevicesBlocking()
-        let devices = try workplace.identityFile().devices.filter { !dead.contains($0.id) }
+        let dead = try context.client.cleanup.deadDevicesBlocking()
+        let devices = try context.identityFile().devices.filter { !dead.contains($0.id) }
         for device in devices {
             guard !options.json else {
-                try workplace.output.object(Self.object(device, isThis: device.id == this))
+                try context.output.object(Self.object(device, isThis: device.id == this))
                 continue
             }
             let mark = device.id == this ? "*" : ""
@@ -70,14 +70,14 @@ struct DeviceCommand: SurfaceCommand {
                 "\(device.id.description.prefix(10))\(mark)", DisplayText.name(device.name.bytes),
                 Timestamp(seconds: device.since).date, Timestamp(seconds: device.until).date)
         }
-        if !options.json { try workplace.output.table(table) }
-        if devices.isEmpty { workplace.output.say("no device is trusted here; each of your homes has its own list") }
+        if !options.json { try context.output.table(table) }
+        if devices.isEmpty { context.output.say("no device is trusted here; each of your homes has its own list") }
     }
 
     private func revoke(_ ids: [String]) async throws {
-        let workplace = try await CommandContext.open(options)
-        let devices = try workplace.identityFile().devices
-        let known = Set(devices.map(\.id)).union(try workplace.client.cleanup.endingDevicesBlocking())
+        let context = try await CommandContext.open(options)
+        let devices = try context.identityFile().devices
+        let known = Set(devices.map(\.id)).union(try context.client.cleanup.endingDevicesBlocking())
         var chosen: [DeviceID] = []
         for id in ids {
             let found = known.filter { Base32.namedBy(id, $0.bytes) }
@@ -93,22 +93,22 @@ struct DeviceCommand: SurfaceCommand {
             }
             if !chosen.contains(first) { chosen.append(first) }
         }
-        let session = try await workplace.unlock(to: "revoke devices", acceptingDevice: false)
-        workplace.output.explain(
+        let session = try await context.unlock(to: "revoke devices", acceptingDevice: false)
+        context.output.explain(
             "a store that keeps a deleted server share can still open the identity, together with the stolen disk")
-        workplace.output.explain("if both are possible: \(HintCompletion.command("rotate --identity"))")
+        context.output.explain("if both are possible: \(HintCompletion.command("rotate --identity"))")
         let names = chosen.map { id in
             let name = devices.first { $0.id == id }.map { " \(DisplayText.quoted($0.name.bytes))" } ?? ""
             return "\(id.description.prefix(10))\(name)"
         }
-        try workplace.confirm("revoke \(names.joined(separator: ", "))?", yes: consent.yes)
+        try context.confirm("revoke \(names.joined(separator: ", "))?", yes: consent.yes)
         try await Interrupts.atomically { try await session.unlocking.revokeDevices(chosen) }
         for id in chosen {
-            workplace.output.say("\(id.description.prefix(10)) no longer opens the identity")
+            context.output.say("\(id.description.prefix(10)) no longer opens the identity")
             guard options.json, let device = devices.first(where: { $0.id == id }) else { continue }
             var object = Self.object(device, isThis: false)
             object["revoked"] = true
-            try workplace.output.object(object)
+            try context.output.object(object)
         }
     }
 

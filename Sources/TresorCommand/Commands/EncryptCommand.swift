@@ -49,23 +49,23 @@ struct EncryptCommand: InputsCommand {
             inputs: inputs, output: place.output, directory: place.directory, json: options.json
         ) { "\($0).tresor" }
         guard record == nil || plan.steps.count == 1 else { throw CommandFailure.usage("--record names one INPUT") }
-        let workplace = try await CommandContext.open(options)
-        try workplace.invocation.refuseOwnFiles(plan)
-        let own = workplace.invocation.ownFiles
-        try workplace.invocation.refuseSealing(plan.steps.compactMap(\.input), own)
+        let context = try await CommandContext.open(options)
+        try context.invocation.refuseOwnFiles(plan)
+        let own = context.invocation.ownFiles
+        try context.invocation.refuseSealing(plan.steps.compactMap(\.input), own)
         try plan.refuseInputs()
         try refuseTerminal(plan)
-        let session = try await workplace.unlock(to: "sign what is sealed in \(DisplayText.name(tresor.tresor))")
-        let summary = try await workplace.tresors.find(tresor.tresor, for: session)
-        try await refuse(summary, session, workplace)
-        let run = EncryptRun(command: self, summary: summary, session: session, workplace: workplace, own: own)
+        let session = try await context.unlock(to: "sign what is sealed in \(DisplayText.name(tresor.tresor))")
+        let summary = try await context.tresors.find(tresor.tresor, for: session)
+        try await refuse(summary, session, context)
+        let run = EncryptRun(command: self, summary: summary, session: session, context: context, own: own)
         do {
             try await run.seal(plan.steps)
         } catch {
-            await workplace.tresors.tell(session)
+            await context.tresors.tell(session)
             throw error
         }
-        await workplace.tresors.tell(session)
+        await context.tresors.tell(session)
     }
 
     /// Before a password is asked for.
@@ -77,17 +77,17 @@ struct EncryptCommand: InputsCommand {
             "a sealed file is binary and standard output is a terminal", hints: ["tresor … -a", "tresor … -o FILE"])
     }
 
-    private func refuse(_ summary: TresorSummary, _ session: Session, _ workplace: CommandContext) async throws {
+    private func refuse(_ summary: TresorSummary, _ session: Session, _ context: CommandContext) async throws {
         guard let state = summary.state else { return }
-        try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
-        if let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) { throw failure }
-        workplace.tresors.tellClock(behind: state, workplace.tresors.title(of: summary))
-        if let failure = workplace.tresors.copyRefusal(of: state.tresor, session) { throw failure }
+        try await context.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+        if let failure = context.tresors.refusal(of: summary, in: state, session, writing: true) { throw failure }
+        context.tresors.tellClock(behind: state, context.tresors.title(of: summary))
+        if let failure = context.tresors.copyRefusal(of: state.tresor, session) { throw failure }
         guard state.isRekeyPending, state.members[session.user]?.history != .all else { return }
-        let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
+        let owner = context.tresors.handle(of: context.tresors.owner(of: state), in: state)
         throw CommandFailure(
             .noAccess,
-            "the key of \(workplace.tresors.title(of: summary)) must be changed first, by a member who can read all of it",
+            "the key of \(context.tresors.title(of: summary)) must be changed first, by a member who can read all of it",
             hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(tresor.tresor))"])
     }
 

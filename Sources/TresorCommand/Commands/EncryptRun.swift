@@ -10,7 +10,7 @@ struct EncryptRun {
     let command: EncryptCommand
     let summary: TresorSummary
     let session: Session
-    let workplace: CommandContext
+    let context: CommandContext
     /// The files that are not sealed.
     let own: OwnFiles
 
@@ -32,7 +32,7 @@ struct EncryptRun {
         var outcomes = Outcomes()
         var items: [Item] = []
         var byteCount = 0
-        let progress = workplace.invocation.progress("encrypting")
+        let progress = context.invocation.progress("encrypting")
         defer { progress.finish() }
         for (index, step) in steps.enumerated() {
             do {
@@ -44,7 +44,7 @@ struct EncryptRun {
                 }
             } catch {
                 guard steps.count > 1 else { throw error }
-                outcomes.failed(CommandFailure(error, file: step.input), report: workplace.output.report)
+                outcomes.failed(CommandFailure(error, file: step.input), report: context.output.report)
             }
             guard index == steps.count - 1 || items.count == Self.batchCount || byteCount >= Self.batchByteCount else {
                 continue
@@ -58,8 +58,8 @@ struct EncryptRun {
 
     /// - Returns: the INPUT if it is small; `nil` when it was large and is done.
     private func begin(_ step: OutputPlan.Step, isOne: Bool) async throws -> Item? {
-        let input = try InputFile(step.input, standardInput: workplace.invocation.standardInput)
-        try workplace.invocation.refuseSealing(input, own)
+        let input = try InputFile(step.input, standardInput: context.invocation.standardInput)
+        try context.invocation.refuseSealing(input, own)
         let output = try command.place.file(
             for: step, access: .everybody, input: input, alone: isOne ? nil : command.alone)
         let record = try command.recordName(input)
@@ -71,7 +71,7 @@ struct EncryptRun {
         }
         try input.refuseNothing(start, allowed: command.allowEmpty)
         if start.isEmpty, !command.allowEmpty, let output { try await refuseEmptied(output, for: input) }
-        if try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
+        if try input.hasGrown() { context.output.say(input.growth(after: start.count)) }
         return Item(step: step, output: output, content: NamedContent(start, record: record, type: type))
     }
 
@@ -90,7 +90,7 @@ struct EncryptRun {
             count <= SealedFileReader.smallByteCount
         else { return false }
         guard count > 0 else { return true }
-        let opener = SealedFileReader(workplace: workplace, acceptUnverified: false)
+        let opener = SealedFileReader(context: context, acceptUnverified: false)
         guard let file = try? opener.sealedFile(former),
             let opened = try? await session.files.open(file, expecting: .anyTresor)
         else { return false }
@@ -99,7 +99,7 @@ struct EncryptRun {
 
     private func finish(_ items: [Item], isOne: Bool, _ outcomes: inout Outcomes) async throws {
         var items = items
-        if await workplace.tresors.changesLog(of: tresor, session) {
+        if await context.tresors.changesLog(of: tresor, session) {
             items = try writable(items, isOne: isOne, &outcomes)
         }
         guard !items.isEmpty else { return }
@@ -116,7 +116,7 @@ struct EncryptRun {
                 outcomes.succeeded()
             } catch {
                 guard !isOne else { throw error }
-                outcomes.failed(CommandFailure(error, file: item.step.input), report: workplace.output.report)
+                outcomes.failed(CommandFailure(error, file: item.step.input), report: context.output.report)
             }
         }
     }
@@ -130,7 +130,7 @@ struct EncryptRun {
                 writable.append(item)
             } catch {
                 guard !isOne else { throw error }
-                outcomes.failed(CommandFailure(error, file: item.step.input), report: workplace.output.report)
+                outcomes.failed(CommandFailure(error, file: item.step.input), report: context.output.report)
             }
         }
         return writable
@@ -139,11 +139,11 @@ struct EncryptRun {
     /// Brings the log up to date for what is sealed next, and says that the key is changed for it.
     private func settle() async throws {
         guard summary.state != nil else { return }
-        let settled = try await workplace.tresors.settle(summary, session)
-        if let failure = workplace.tresors.copyRefusal(of: settled.tresor, session) { throw failure }
+        let settled = try await context.tresors.settle(summary, session)
+        if let failure = context.tresors.copyRefusal(of: settled.tresor, session) { throw failure }
         guard settled.isRekeyPending else { return }
-        workplace.output.say(
-            "a member left \(workplace.tresors.title(of: summary)) or has new keys: its key is changed first")
+        context.output.say(
+            "a member left \(context.tresors.title(of: summary)) or has new keys: its key is changed first")
     }
 
     private func finish(_ item: Item, _ file: SealedFile) throws {
@@ -152,7 +152,7 @@ struct EncryptRun {
             try output.write(bytes.span)
             try output.commit()
         } else {
-            try workplace.output.data(bytes.span)
+            try context.output.data(bytes.span)
         }
         Surroundings.current.turns.count(file: bytes.count)
         try report(item.step, item.output, file.header, count: bytes.count)
@@ -163,9 +163,9 @@ struct EncryptRun {
         _ input: InputFile, startingWith start: [UInt8], _ record: Name, _ type: Name, _ step: OutputPlan.Step,
         _ output: OutputFile?
     ) async throws {
-        if await workplace.tresors.changesLog(of: tresor, session) { try output?.rehearse() }
+        if await context.tresors.changesLog(of: tresor, session) { try output?.rehearse() }
         try await settle()
-        let progress = workplace.invocation.progress("encrypting")
+        let progress = context.invocation.progress("encrypting")
         defer { progress.finish() }
         let note = FailureNote()
         var sink = OutputSink(output, note, isArmoured: command.a)
@@ -178,7 +178,7 @@ struct EncryptRun {
             throw note.words(for: CommandError(error), or: CommandFailure(error, file: input.path))
         }
         try output?.commit()
-        if content.hasGrown { workplace.output.say(input.growth(after: content.count)) }
+        if content.hasGrown { context.output.say(input.growth(after: content.count)) }
         Surroundings.current.turns.count(file: sink.count)
         try report(step, output, stream.header, count: sink.count)
     }
@@ -193,6 +193,6 @@ struct EncryptRun {
         ]
         if let path = step.input { object["input"] = .string(path) }
         if let output { object["file"] = .string(output.path) }
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 }

@@ -54,23 +54,23 @@ struct ExportCommand: SurfaceCommand {
         chosen.tresor = tresor
         let plan = try OutputPlan(inputs: [], output: output, directory: nil, json: options.json, takesDirectory: false)
         { $0 }
-        let workplace = try await CommandContext.open(options)
-        try workplace.invocation.refuseOwnFiles(plan)
+        let context = try await CommandContext.open(options)
+        try context.invocation.refuseOwnFiles(plan)
         try refuseTerminal(plan)
-        let id = try await chosen.id(in: workplace, to: "export a tresor")
-        let export = try await export(id, workplace)
+        let id = try await chosen.id(in: context, to: "export a tresor")
+        let export = try await export(id, context)
         let bytes = a ? export.armoured : export.bytes
         if case .file(let path) = plan.steps[0].target {
             let file = OutputFile(path: path, access: .everybody)
             try file.write(bytes.span)
             try file.commit()
         } else {
-            try workplace.output.data(bytes.span)
+            try context.output.data(bytes.span)
         }
-        if workplace.invocation.places.unsentTresors().contains(id) {
-            workplace.output.say("changes that are not sent yet are not in it: \(HintCompletion.command("sync"))")
+        if context.invocation.places.unsentTresors().contains(id) {
+            context.output.say("changes that are not sent yet are not in it: \(HintCompletion.command("sync"))")
         }
-        try report(export, count: bytes.count, plan.steps[0].target, workplace)
+        try report(export, count: bytes.count, plan.steps[0].target, context)
     }
 
     private func writeKitCopy() async throws {
@@ -78,30 +78,30 @@ struct ExportCommand: SurfaceCommand {
             throw CommandFailure.usage(
                 "--recovery goes with -o FILE alone", hints: ["tresor export --recovery -o FILE"])
         }
-        let workplace = try await CommandContext.open(options)
-        try workplace.invocation.refuseReplacing(output)
+        let context = try await CommandContext.open(options)
+        try context.invocation.refuseReplacing(output)
         try OutputFile(path: output, access: .owner, replaces: false).check()
-        let session = try await workplace.unlock(to: "copy your identity for its recovery kit")
-        try await KitCopyFile(path: output).write(session, workplace)
+        let session = try await context.unlock(to: "copy your identity for its recovery kit")
+        try await KitCopyFile(path: output).write(session, context)
         guard options.json else { return }
         let chain = session.identity.chain
-        try workplace.output.object([
+        try context.output.object([
             "type": "identity", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
             "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
             "file": .string(output),
         ])
     }
 
-    private func export(_ id: TresorID, _ workplace: CommandContext) async throws -> TresorExport {
+    private func export(_ id: TresorID, _ context: CommandContext) async throws -> TresorExport {
         do throws(TresorError) {
-            return try await workplace.client.exchange.export(id, attachments: !withoutAttachments)
+            return try await context.client.exchange.export(id, attachments: !withoutAttachments)
         } catch {
             if error == .usage(.contentTooLong) {
                 throw CommandFailure(
                     of: error, "\(id.description.prefix(10)) is too large for one file",
                     hints: withoutAttachments ? [] : ["tresor … --without-attachments"])
             }
-            throw workplace.tresors.logFailure(error, id)
+            throw context.tresors.logFailure(error, id)
         }
     }
 
@@ -115,7 +115,7 @@ struct ExportCommand: SurfaceCommand {
     }
 
     private func report(
-        _ export: TresorExport, count: Int, _ target: OutputPlan.Target, _ workplace: CommandContext
+        _ export: TresorExport, count: Int, _ target: OutputPlan.Target, _ context: CommandContext
     ) throws {
         guard options.json else { return }
         var object: JSONObject = [
@@ -125,6 +125,6 @@ struct ExportCommand: SurfaceCommand {
             "size": .unsigned(UInt64(count)),
         ]
         if case .file(let path) = target { object["file"] = .string(path) }
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 }

@@ -64,7 +64,7 @@ struct GetCommand: SurfaceCommand {
         let reporter: FileReporter
 
         var records: Records { fetched.records }
-        var workplace: CommandContext { fetched.workplace }
+        var context: CommandContext { fetched.context }
         var title: String { fetched.title }
     }
 
@@ -73,9 +73,9 @@ struct GetCommand: SurfaceCommand {
         let fetched = try await FetchedRecords.read(
             tresor.tresor, to: "read \(DisplayText.name(tresor.tresor))", options)
         fetched.tellAbsence()
-        let workplace = fetched.workplace
+        let context = fetched.context
         let reporter = await FileReporter(
-            of: fetched.summary.tresor, in: fetched.state, as: fetched.session, workplace.tresors)
+            of: fetched.summary.tresor, in: fetched.state, as: fetched.session, context.tresors)
         let reading = Reading(fetched: fetched, reporter: reporter)
         guard names.count > 1 || all else { return try await write(names[0], reading) }
         var outcomes = Outcomes()
@@ -90,7 +90,7 @@ struct GetCommand: SurfaceCommand {
             } catch {
                 let failure = CommandFailure(error)
                 guard failure.error != .interrupted else { throw failure }
-                outcomes.failed(failure, report: workplace.output.report)
+                outcomes.failed(failure, report: context.output.report)
             }
         }
         try outcomes.finish()
@@ -110,7 +110,7 @@ struct GetCommand: SurfaceCommand {
                     CommandFailure(
                         failure.error, "\(which) of \(DisplayText.quoted(name)): \(failure.message)",
                         hints: failure.hints, file: failure.file),
-                    report: reading.workplace.output.report)
+                    report: reading.context.output.report)
             }
         }
     }
@@ -152,16 +152,16 @@ struct GetCommand: SurfaceCommand {
         }
         let byteCount: Int
         if let path = path ?? output, path != "-" {
-            try reading.workplace.invocation.refuseReplacing(path)
+            try reading.context.invocation.refuseReplacing(path)
             let file = OutputFile(path: path, access: .owner, replaces: force || directory == nil)
             try file.checkFirst()
             byteCount = try await write(record, to: file, reading)
             try file.commit()
         } else {
             let content = try await content(of: record, reading)
-            try reading.workplace.output.refuseForTerminal(
+            try reading.context.output.refuseForTerminal(
                 content.span, isForced: output == "-", hints: Self.toFile)
-            try reading.workplace.output.data(content.span)
+            try reading.context.output.data(content.span)
             byteCount = content.count
         }
         try report(record, byteCount, reading, file: path ?? output)
@@ -174,7 +174,7 @@ struct GetCommand: SurfaceCommand {
             try file.write(content.span)
             return content.count
         }
-        let progress = reading.workplace.invocation.progress("decrypting")
+        let progress = reading.context.invocation.progress("decrypting")
         defer { progress.finish() }
         let note = FailureNote()
         var sink = OutputSink(file, note, progress, total: record.mostByteCount)
@@ -211,7 +211,7 @@ struct GetCommand: SurfaceCommand {
             CommandFailure(
                 of: error,
                 "the store does not have the content of \(name): "
-                    + (reading.workplace.service == nil
+                    + (reading.context.service == nil
                         ? "an export that was made without --without-attachments brings it, and anyone who has it can put it again"
                         : "anyone who has it can put it again"))
         case .altered where record.revision == nil, .failed(.inputOutput) where record.revision == nil:
@@ -283,17 +283,17 @@ struct GetCommand: SurfaceCommand {
     }
 
     private func report(_ record: Record, _ byteCount: Int, _ reading: Reading, file: String?) throws {
-        let (fetched, reporter, workplace) = (reading.fetched, reading.reporter, reading.workplace)
+        let (fetched, reporter, context) = (reading.fetched, reading.reporter, reading.context)
         let author = try reporter.words(of: record.author, record.status)
         let date = Timestamp(seconds: record.time).dateAndMinute
         let revision = record.revision.map { "revision \($0), \(fetched.proof)" } ?? "not sent yet"
-        workplace.output.say("from \(author), \(date), \(reading.title), \(revision)")
+        context.output.say("from \(author), \(date), \(reading.title), \(revision)")
         if let owner = record.vouchedBy, let state = reporter.state {
-            let name = workplace.tresors.handle(of: owner, in: state)
-            workplace.output.say("\(name) has sealed it again (tresor compact), and alone vouches for who wrote it")
+            let name = context.tresors.handle(of: owner, in: state)
+            context.output.say("\(name) has sealed it again (tresor compact), and alone vouches for who wrote it")
         }
         if !fetched.report.isComplete {
-            workplace.output.say(
+            context.output.say(
                 "\(fetched.holder) does not have everything that the log names: there may be a newer version")
         }
         guard options.json, let file else { return }
@@ -309,7 +309,7 @@ struct GetCommand: SurfaceCommand {
         object.addProof(of: fetched)
         if let revision = record.revision { object["revision"] = .unsigned(revision) }
         if let owner = record.vouchedBy { object["vouched_by"] = .string(owner.description) }
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 
     /// Names the versions of a record of which one is shown.
@@ -317,9 +317,9 @@ struct GetCommand: SurfaceCommand {
         let fetched = reading.fetched
         let versions = try await HomeRecords(of: reading.records).versions(of: [name]).first ?? []
         guard versions.count > 1 else { return }
-        let words = VersionWords(tresors: fetched.workplace.tresors, state: fetched.state, user: fetched.session.user)
-        fetched.workplace.output.say(words.words(versions))
+        let words = VersionWords(tresors: fetched.context.tresors, state: fetched.state, user: fetched.session.user)
+        fetched.context.output.say(words.words(versions))
         let (word, name) = (Shell.word(tresor.tresor), Shell.word(name))
-        fetched.workplace.output.hint("tresor get -t \(word) --all -C DIR -- \(name)")
+        fetched.context.output.hint("tresor get -t \(word) --all -C DIR -- \(name)")
     }
 }

@@ -25,38 +25,38 @@ struct ImportCommand: InputsCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await CommandContext.open(options, creating: options.store != nil)
-        let own = workplace.invocation.ownFiles
+        let context = try await CommandContext.open(options, creating: options.store != nil)
+        let own = context.invocation.ownFiles
         var outcomes = Outcomes()
         for path in inputs.isEmpty ? [nil] : inputs.map(Optional.some) {
             do {
-                if let path { try workplace.invocation.refuseStore(path, own) }
-                let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
-                try await take(input, workplace)
+                if let path { try context.invocation.refuseStore(path, own) }
+                let input = try InputFile(path, standardInput: context.invocation.standardInput)
+                try await take(input, context)
                 outcomes.succeeded()
             } catch {
                 guard inputs.count > 1 else { throw error }
-                outcomes.failed(CommandFailure(error, file: path), report: workplace.output.report)
+                outcomes.failed(CommandFailure(error, file: path), report: context.output.report)
             }
         }
         try outcomes.finish()
     }
 
-    private func take(_ input: InputFile, _ workplace: CommandContext) async throws {
+    private func take(_ input: InputFile, _ context: CommandContext) async throws {
         let export = try ExportFile.read(input)
         let arrival: Arrival
         do throws(TresorError) {
             arrival = try await Interrupts.atomically { () async throws(TresorError) in
-                try await workplace.client.exchange.take(export)
+                try await context.client.exchange.take(export)
             }
         } catch {
-            throw await failure(error, export, input, workplace)
+            throw await failure(error, export, input, context)
         }
-        try await report(arrival, input, workplace)
+        try await report(arrival, input, context)
     }
 
     private func failure(
-        _ error: TresorError, _ export: TresorExport, _ input: InputFile, _ workplace: CommandContext
+        _ error: TresorError, _ export: TresorExport, _ input: InputFile, _ context: CommandContext
     ) async -> CommandFailure {
         let id = export.tresor.description.prefix(10)
         switch error {
@@ -65,7 +65,7 @@ struct ImportCommand: InputsCommand {
                 of: error,
                 "the store does not take \(id) back, which was deleted from it; take it into another store",
                 hints: ["tresor … {--store} --store FILE"], file: input.path)
-        case .noAccess where workplace.service != nil && Surroundings.current.keys.refusal == nil:
+        case .noAccess where context.service != nil && Surroundings.current.keys.refusal == nil:
             return CommandFailure(
                 of: error,
                 "the service does not take \(id) from you: a new tresor comes from its founder, a deleted one from nobody, "
@@ -76,7 +76,7 @@ struct ImportCommand: InputsCommand {
                 of: error, "the log of \(id) in \(input.shownName), or the one in the store, is damaged or forged",
                 file: input.path)
         case .forked:
-            if let fork = await fork(export, input, workplace) { return fork }
+            if let fork = await fork(export, input, context) { return fork }
             return CommandFailure(
                 of: error,
                 "\(input.shownName) shows an older or a different history of \(id) than the store, or than this home "
@@ -89,9 +89,9 @@ struct ImportCommand: InputsCommand {
     /// The failure for an export that goes on otherwise than the store's log: which entries stand against each other.
     /// `nil` where neither has entries that the other lacks.
     private func fork(
-        _ export: TresorExport, _ input: InputFile, _ workplace: CommandContext
+        _ export: TresorExport, _ input: InputFile, _ context: CommandContext
     ) async -> CommandFailure? {
-        guard let (held, records) = try? await workplace.client.logs.records(of: export.tresor),
+        guard let (held, records) = try? await context.client.logs.records(of: export.tresor),
             let shown = try? Fold.state(of: export.entries, tresor: export.tresor)
         else { return nil }
         let common = zip(held.hashes, shown.hashes).prefix { $0 == $1 }.count
@@ -99,7 +99,7 @@ struct ImportCommand: InputsCommand {
         guard common < held.hashes.count, !others.isEmpty else { return nil }
         func words(_ records: some Collection<LogRecord>, _ state: LogState) -> String {
             let numbers = records.count == 1 ? "entry \(common)" : "entries \(common) to \(common + records.count - 1)"
-            let authors = Set(records.map(\.author)).sorted().map { workplace.tresors.handle(of: $0, in: state) }
+            let authors = Set(records.map(\.author)).sorted().map { context.tresors.handle(of: $0, in: state) }
             return "\(numbers) by \(authors.joined(separator: ", "))"
         }
         let id = ShortID.text(of: export.tresor)
@@ -110,13 +110,13 @@ struct ImportCommand: InputsCommand {
             hints: ["tresor log -t \(id)", "tresor help exit-codes"], file: input.path)
     }
 
-    private func report(_ arrival: Arrival, _ input: InputFile, _ workplace: CommandContext) async throws {
+    private func report(_ arrival: Arrival, _ input: InputFile, _ context: CommandContext) async throws {
         let state = arrival.state
         let founder = state.founder
-        let owner = workplace.tresors.handle(of: founder, in: state)
+        let owner = context.tresors.handle(of: founder, in: state)
         let title = "\(state.tresor.description.prefix(10)) (made by \(owner))"
         if arrival.isNothing {
-            workplace.output.say("nothing new for \(title) in \(input.shownName)")
+            context.output.say("nothing new for \(title) in \(input.shownName)")
         } else {
             let counts = [
                 Self.count(arrival.entryCount, "entry", "entries"),
@@ -124,20 +124,20 @@ struct ImportCommand: InputsCommand {
                 Self.count(arrival.cardCount, "card", "cards"),
             ]
             let packs = Self.count(arrival.blobCount, "sealed object of records", "sealed objects of records")
-            workplace.output.say(
+            context.output.say(
                 arrival.blobCount == 0
                     ? "\(counts[0]), \(counts[1]) and \(counts[2]) for \(title)"
                     : "\(counts[0]), \(counts[1]), \(counts[2]) and \(packs) for \(title)")
         }
-        try await reportTrust(in: state, workplace)
-        if state.isRekeyPending, workplace.service == nil, let me = try workplace.client.people.ownChain()?.user,
+        try await reportTrust(in: state, context)
+        if state.isRekeyPending, context.service == nil, let me = try context.client.people.ownChain()?.user,
             state.members[me]?.role == .owner
         {
             let id = ShortID.text(of: state.tresor)
-            workplace.output.say(
+            context.output.say(
                 "a member left \(id) or has new keys: change its key, and send the others an export, before anybody writes"
             )
-            workplace.output.hint("tresor rotate -t \(id)")
+            context.output.hint("tresor rotate -t \(id)")
         }
         guard options.json else { return }
         var object: JSONObject = ["type": "imported"]
@@ -148,35 +148,35 @@ struct ImportCommand: InputsCommand {
         object["cards"] = .unsigned(UInt64(arrival.cardCount))
         object["wraps"] = .unsigned(UInt64(arrival.wrapCount))
         object["packs"] = .unsigned(UInt64(arrival.blobCount))
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 
     /// Says what a founder who is not verified needs before the tresor is believed.
-    private func reportTrust(in state: LogState, _ workplace: CommandContext) async throws {
+    private func reportTrust(in state: LogState, _ context: CommandContext) async throws {
         let (founder, id) = (state.founder, ShortID.text(of: state.tresor))
-        let trust = try workplace.client.trust.founderTrust(in: state)
+        let trust = try context.client.trust.founderTrust(in: state)
         guard !trust.isVerified, let chain = state.chain(of: founder) else { return }
-        let owner = workplace.tresors.handle(of: founder, in: state)
-        if let failure = try workplace.verifier.outdated(state, title: id) {
-            workplace.output.say(failure.message)
-        } else if try workplace.client.people.ownChain()?.user == founder {
+        let owner = context.tresors.handle(of: founder, in: state)
+        if let failure = try context.verifier.outdated(state, title: id) {
+            context.output.say(failure.message)
+        } else if try context.client.people.ownChain()?.user == founder {
             // Of newer keys than this home has, every command tells.
             // So does every command of a tresor that this home has verified before.
-            guard trust == .unverified, !workplace.tresors.isKnown(state.tresor) else { return }
+            guard trust == .unverified, !context.tresors.isKnown(state.tresor) else { return }
             let command = HintCompletion.command("verify --mine \(id)")
-            workplace.output.say("\(id) bears your old keys; confirm that you made it: \(command)")
+            context.output.say("\(id) bears your old keys; confirm that you made it: \(command)")
         } else {
-            let isNamesake = try workplace.client.people.pinnedBlocking().contains {
+            let isNamesake = try context.client.people.pinnedBlocking().contains {
                 !$0.isReplaced && $0.chain.handle == chain.handle && $0.chain.user != founder
             }
             let word = isNamesake ? ShortID.text(of: founder) : Shell.word(chain.handle, or: founder)
             // A store takes one card under a handle.
-            let hasCard = try await workplace.client.store.card(of: founder) != nil
+            let hasCard = try await context.client.store.card(of: founder) != nil
             let command = HintCompletion.command("verify \(word)\(hasCard ? "" : " --card FILE")")
             let who =
                 isNamesake ? "\(owner), who made \(id), is another person than the one whom you verified, and" : owner
             let way = hasCard ? "compare safety numbers" : "ask for their card, and compare safety numbers"
-            workplace.output.say("\(who) is not verified; \(way): \(command)")
+            context.output.say("\(who) is not verified; \(way): \(command)")
         }
     }
 

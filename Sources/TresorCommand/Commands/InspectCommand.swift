@@ -24,39 +24,39 @@ struct InspectCommand: InputsCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try CommandContext.local(options)
+        let context = try CommandContext.local(options)
         var outcomes = Outcomes()
         for path in inputs.isEmpty ? [nil] : inputs.map(Optional.some) {
             do {
-                let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
-                try await inspect(input, workplace)
+                let input = try InputFile(path, standardInput: context.invocation.standardInput)
+                try await inspect(input, context)
                 outcomes.succeeded()
             } catch {
                 guard inputs.count > 1 else { throw error }
-                outcomes.failed(CommandFailure(error, file: path), report: workplace.output.report)
+                outcomes.failed(CommandFailure(error, file: path), report: context.output.report)
             }
         }
         try outcomes.finish()
     }
 
-    private func inspect(_ input: InputFile, _ workplace: CommandContext) async throws {
-        let opener = SealedFileReader(workplace: workplace, acceptUnverified: false)
+    private func inspect(_ input: InputFile, _ context: CommandContext) async throws {
+        let opener = SealedFileReader(context: context, acceptUnverified: false)
         let start = try input.start(SealedFileReader.smallByteCount)
         let kind = FileKind(of: start)
-        if kind == .export { return try show(try ExportFile.read(input, after: start), input, workplace) }
+        if kind == .export { return try show(try ExportFile.read(input, after: start), input, context) }
         // Everything else is judged as a card.
         guard kind == .sealedFile else {
             let chain = try CardFile.read(input, after: start, what: "no sealed file and no card")
-            return try show(chain, input, workplace)
+            return try show(chain, input, context)
         }
         if let stored = try await opener.storedFile(input, startingWith: start) {
-            return try show(stored.header, count: input.byteCount ?? stored.source.byteCount, input, workplace)
+            return try show(stored.header, count: input.byteCount ?? stored.source.byteCount, input, context)
         }
         let file = try opener.sealedFile(input, startingWith: start)
-        try show(file.header, count: input.byteCount ?? file.bytes.count, input, workplace)
+        try show(file.header, count: input.byteCount ?? file.bytes.count, input, context)
     }
 
-    private func show(_ header: FileHeader, count: Int, _ input: InputFile, _ workplace: CommandContext) throws {
+    private func show(_ header: FileHeader, count: Int, _ input: InputFile, _ context: CommandContext) throws {
         let hash = Base32.text(header.head.hash.bytes)
         guard options.json else {
             return try lines(
@@ -64,7 +64,7 @@ struct InspectCommand: InputsCommand {
                     ("file", "\(input.shownName), \(count) bytes; what follows is not proved"),
                     ("tresor", header.tresor.description), ("key", String(header.epoch)),
                     ("head", "\(header.head.sequence):\(hash)"),
-                ], workplace)
+                ], context)
         }
         var object: JSONObject = ["type": "inspected", "kind": "file"]
         if let path = input.path { object["input"] = .string(path) }
@@ -74,10 +74,10 @@ struct InspectCommand: InputsCommand {
         object["head"] = .unsigned(header.head.sequence)
         object["head_hash"] = .string(hash)
         object["proved"] = false
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 
-    private func show(_ chain: CardChain, _ input: InputFile, _ workplace: CommandContext) throws {
+    private func show(_ chain: CardChain, _ input: InputFile, _ context: CommandContext) throws {
         let number = try chain.number().grouped
         guard options.json else {
             return try lines(
@@ -87,7 +87,7 @@ struct InspectCommand: InputsCommand {
                     ("number", number), ("generation", String(chain.newest.generation)),
                     ("made", Timestamp(seconds: chain.newest.time).dateAndMinute),
                     ("signs with", Base32.text(chain.newest.signingKey.bytes)),
-                ], workplace)
+                ], context)
         }
         var object: JSONObject = ["type": "inspected", "kind": "card"]
         if let path = input.path { object["input"] = .string(path) }
@@ -96,10 +96,10 @@ struct InspectCommand: InputsCommand {
         object["number"] = .string(number)
         object["generation"] = .unsigned(UInt64(chain.newest.generation))
         object["time"] = .time(chain.newest.time)
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 
-    private func show(_ export: TresorExport, _ input: InputFile, _ workplace: CommandContext) throws {
+    private func show(_ export: TresorExport, _ input: InputFile, _ context: CommandContext) throws {
         let count = input.byteCount ?? export.bytes.count
         guard options.json else {
             let people = export.cards.map { DisplayText.name($0.handle.bytes) }
@@ -109,7 +109,7 @@ struct InspectCommand: InputsCommand {
                     ("tresor", export.tresor.description), ("entries", String(export.entries.count)),
                     ("cards", people.joined(separator: ", ")), ("wraps", String(export.wraps.count)),
                     ("packs", String(export.blobs.count)),
-                ], workplace)
+                ], context)
         }
         var object: JSONObject = ["type": "inspected", "kind": "export"]
         if let path = input.path { object["input"] = .string(path) }
@@ -120,14 +120,14 @@ struct InspectCommand: InputsCommand {
         object["wraps"] = .unsigned(UInt64(export.wraps.count))
         object["packs"] = .unsigned(UInt64(export.blobs.count))
         object["proved"] = false
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 
-    private func lines(_ rows: [(String, String)], _ workplace: CommandContext) throws {
+    private func lines(_ rows: [(String, String)], _ context: CommandContext) throws {
         let width = rows.map(\.0.count).max() ?? 0
         for (label, value) in rows {
             let gap = String(repeating: " ", count: width - label.count + 2)
-            try workplace.output.line(label + gap + value)
+            try context.output.line(label + gap + value)
         }
     }
 }

@@ -46,35 +46,35 @@ struct KeygenCommand: SurfaceCommand {
         try OpenFolder.refuse(places.data, hints: ["tresor … {--home} --home DIR"])
         try kit.checkPlace(local.invocation, goingOnFor: isBegun ? local.client : nil)
         let service = try places.service()
-        let workplace = try await CommandContext.open(options, creating: true, identifying: false)
+        let context = try await CommandContext.open(options, creating: true, identifying: false)
         if service == nil { try StoreFault.refuseUnwritable(try places.store()) }
-        let session = try await isBegun ? goOn(workplace) : make(handle, workplace)
+        let session = try await isBegun ? goOn(context) : make(handle, context)
         // Without a note, the next run would look for the store in the home.
         if places.givenStore != nil || service != nil { try places.noteStore() }
         if service == nil {
-            try await publish(session, workplace)
+            try await publish(session, context)
         } else {
             // The service takes the copy that the kit opens with the registration.
-            try await kit.give(to: session, workplace, isSent: false)
-            workplace.output.say(
+            try await kit.give(to: session, context, isSent: false)
+            context.output.say(
                 "the service was not asked; register with it next, with a log-in by password or without one")
-            workplace.output.hint("tresor register")
-            workplace.output.hint("tresor register --no-login")
+            context.output.hint("tresor register")
+            context.output.hint("tresor register --no-login")
         }
-        try report(session, workplace)
+        try report(session, context)
     }
 
-    private func make(_ handle: Name, _ workplace: CommandContext) async throws -> Session {
-        if try workplace.invocation.places.service() == nil { try await checkFree(handle, in: workplace) }
-        let typed = try workplace.invocation.passwords.new(
+    private func make(_ handle: Name, _ context: CommandContext) async throws -> Session {
+        if try context.invocation.places.service() == nil { try await checkFree(handle, in: context) }
+        let typed = try context.invocation.passwords.new(
             for: name, from: new, isFirst: true, made: Self.makePassword)
         let password = try PasswordSource.prepared(typed)
         let cost = try argon2id?.cost() ?? .standard
-        let places = workplace.invocation.places
-        let moved = try await moveAside(places, workplace)
+        let places = context.invocation.places
+        let moved = try await moveAside(places, context)
         func makeIdentity() async throws -> Session {
             do {
-                return try await workplace.client.makeIdentity(handle: handle, password: password, cost: cost)
+                return try await context.client.makeIdentity(handle: handle, password: password, cost: cost)
             } catch {
                 if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
                 guard error == .usage(.identityExists) else { throw error }
@@ -88,28 +88,28 @@ struct KeygenCommand: SurfaceCommand {
             return session
         } catch {
             moved.putBack()
-            workplace.output.say("nothing was made; everything was restored to \(DisplayText.quoted(places.data))")
+            context.output.say("nothing was made; everything was restored to \(DisplayText.quoted(places.data))")
             throw error
         }
     }
 
     /// Moves the earlier identity aside for a new one, after saying where to.
-    private func moveAside(_ places: Paths, _ workplace: CommandContext) async throws -> IdentityBackup? {
+    private func moveAside(_ places: Paths, _ context: CommandContext) async throws -> IdentityBackup? {
         guard let moved = IdentityBackup(in: places) else { return nil }
         let what =
             moved.hasIdentity
             ? "the earlier identity, with its pins and logs, moves to"
             : "the files of an earlier identity move to"
-        workplace.output.say("\(what) \(DisplayText.quoted(moved.path))")
+        context.output.say("\(what) \(DisplayText.quoted(moved.path))")
         if moved.hasIdentity {
             let there = "tresor --home \(Shell.path(moved.path))"
-            workplace.output.say("it goes on there: \(there) list")
+            context.output.say("it goes on there: \(there) list")
             if !places.unsentTresors().isEmpty {
-                workplace.output.say("it has changes that are not sent: \(there) sync")
+                context.output.say("it has changes that are not sent: \(there) sync")
             }
         }
         let isMoved = try await Interrupts.atomically { () async throws(CommandFailure) in
-            let client = workplace.client
+            let client = context.client
             return try await moved.move(includingIdentity: force, in: client.home, after: client.hooks.slotWait)
         }
         guard isMoved else { throw isThere(in: places) }
@@ -141,33 +141,33 @@ struct KeygenCommand: SurfaceCommand {
         return (try? client.cleanup.isIntroducingBlocking()) ?? false
     }
 
-    private func goOn(_ workplace: CommandContext) async throws -> Session {
-        workplace.output.say("resuming an identity that was not finished")
+    private func goOn(_ context: CommandContext) async throws -> Session {
+        context.output.say("resuming an identity that was not finished")
         do {
-            return try await workplace.invocation.passwords.again(
+            return try await context.invocation.passwords.again(
                 prompt: "password for \(DisplayText.name(name)) (to resume making the identity): ", from: new
             ) { typed in
                 let password = try PasswordSource.prepared(typed)
-                return try await workplace.client.unlock(password: password)
+                return try await context.client.unlock(password: password)
             }
         } catch let error as TresorError {
-            throw workplace.failure(of: error, file: "identity")
+            throw context.failure(of: error, file: "identity")
         }
     }
 
     /// A handle proves nothing, but a second card under it would only confuse.
-    private func checkFree(_ handle: Name, in workplace: CommandContext) async throws {
-        guard try await !workplace.client.store.cards(handle: handle.bytes).isEmpty else { return }
+    private func checkFree(_ handle: Name, in context: CommandContext) async throws {
+        guard try await !context.client.store.cards(handle: handle.bytes).isEmpty else { return }
         throw CommandFailure(
             .usage,
             "there is a card of \(DisplayText.name(name)) in this store already: choose another handle, or restore your "
                 + "identity from another home with its kit", hints: ["tresor recover"])
     }
 
-    private func publish(_ session: Session, _ workplace: CommandContext) async throws {
+    private func publish(_ session: Session, _ context: CommandContext) async throws {
         do {
-            try await kit.give(to: session, workplace)
-            try await workplace.client.people.publishCard()
+            try await kit.give(to: session, context)
+            try await context.client.people.publishCard()
         } catch let error as TresorError {
             guard error == .unverified else {
                 throw CommandFailure(
@@ -181,15 +181,15 @@ struct KeygenCommand: SurfaceCommand {
         }
     }
 
-    private func report(_ session: Session, _ workplace: CommandContext) throws {
+    private func report(_ session: Session, _ context: CommandContext) throws {
         let number = try session.identity.chain.number().grouped
-        let place = workplace.invocation.places.data
+        let place = context.invocation.places.data
         guard options.json else {
-            try workplace.output.line(number)
-            workplace.output.say("the identity of \(DisplayText.name(name)) is in \(DisplayText.quoted(place))")
+            try context.output.line(number)
+            context.output.say("the identity of \(DisplayText.name(name)) is in \(DisplayText.quoted(place))")
             return
         }
-        try workplace.output.object([
+        try context.output.object([
             "type": "identity", "handle": .text(session.identity.handle.bytes),
             "user": .string(session.identity.user.description), "number": .string(number), "home": .string(place),
         ])

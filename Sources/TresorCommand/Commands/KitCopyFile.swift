@@ -11,15 +11,15 @@ struct KitCopyFile {
     /// Writes the copy of this home's identity. A file that is there is not replaced: it may be the copy of another kit.
     ///
     /// - Throws: 10 for an identity without a kit, 15 for keys that are not the newest ones.
-    func write(_ session: Session, _ workplace: CommandContext) async throws {
-        try await workplace.refuseOldKeys(session)
+    func write(_ session: Session, _ context: CommandContext) async throws {
+        try await context.refuseOldKeys(session)
         guard let copy = try session.unlocking.kitCopyBlocking()?.copy else {
             throw CommandFailure(.notFound, "this identity has no recovery kit", hints: ["tresor recover --new-kit"])
         }
         let file = OutputFile(path: path, access: .owner, replaces: false)
         try file.write(copy.bytes.span)
         try file.commit()
-        workplace.output.say(
+        context.output.say(
             "\(DisplayText.quoted(path)) and the words of the recovery kit restore your identity without a store: "
                 + "keep them apart, and make another file after each new kit and after new keys")
     }
@@ -73,9 +73,9 @@ struct KitCopyFile {
     /// - Returns: whether the store is a new one, in which nobody has a card.
     /// - Throws: 15 for a copy from before a renewal that the store shows, 14 for another card in the person's place, 16
     ///   where the handle is somebody else's and the person has no card.
-    func checkNewest(_ copy: IdentityFile, in workplace: CommandContext) async throws -> Bool {
-        guard workplace.service == nil else { return false }
-        let (store, user) = (workplace.client.store, copy.chain.user)
+    func checkNewest(_ copy: IdentityFile, in context: CommandContext) async throws -> Bool {
+        guard context.service == nil else { return false }
+        let (store, user) = (context.client.store, copy.chain.user)
         let elsewhere = "tresor … {--store} --store FILE"
         do throws(TresorError) {
             guard try await !store.users(prefix: [], limit: 1).isEmpty else { return true }
@@ -112,18 +112,18 @@ struct KitCopyFile {
     ///
     /// - Parameter refusal: that of a service, which takes all of it with the registration.
     func introduce(
-        _ session: Session, _ workplace: CommandContext, isStoreNew: Bool, refusal: TresorError?
+        _ session: Session, _ context: CommandContext, isStoreNew: Bool, refusal: TresorError?
     ) async throws {
-        guard workplace.service == nil else { return Self.tell(refusal, workplace.output) }
+        guard context.service == nil else { return Self.tell(refusal, context.output) }
         do throws(TresorError) {
             if isStoreNew { try await session.unlocking.restoreKitCopy() }
             try await session.client.people.publishCard()
         } catch {
             guard error == .forked else { throw CommandFailure(error) }
-            throw await workplace.otherKeys(than: session.identity.chain)
+            throw await context.otherKeys(than: session.identity.chain)
         }
         guard isStoreNew else { return }
-        workplace.output.say("the store is a new one: it has none of your tresors; import an export of each")
+        context.output.say("the store is a new one: it has none of your tresors; import an export of each")
     }
 
     /// Says what a service that deleted no server share has told of the person.

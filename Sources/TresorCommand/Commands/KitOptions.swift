@@ -72,12 +72,12 @@ struct KitOptions: ParsableArguments, Sendable {
     /// Makes a kit, writes or shows its words, and only then makes it valid. If that fails, the file is removed.
     ///
     /// - Parameter isSent: whether the store takes the copy that the kit opens now.
-    func give(to session: Session, _ workplace: CommandContext, isSent: Bool = true) async throws {
+    func give(to session: Session, _ context: CommandContext, isSent: Bool = true) async throws {
         guard !noKit else {
-            workplace.output.say("no recovery kit: a lost password cannot be replaced")
+            context.output.say("no recovery kit: a lost password cannot be replaced")
             return
         }
-        try await make(workplace) { recoveryKit in
+        try await make(context) { recoveryKit in
             guard isSent else { return try await session.unlocking.setUnsentKit(recoveryKit) }
             try await session.unlocking.setKit(recoveryKit)
         }
@@ -85,32 +85,32 @@ struct KitOptions: ParsableArguments, Sendable {
 
     /// Makes a kit for an act that makes it valid. If the act fails before that, the file is removed.
     func make<Result>(
-        _ workplace: CommandContext, for act: (consuming RecoveryKit) async throws -> Result
+        _ context: CommandContext, for act: (consuming RecoveryKit) async throws -> Result
     ) async throws -> Result {
-        let recoveryKit = try kept(workplace)
+        let recoveryKit = try kept(context)
         let locator = try recoveryKit.locator()
         let words = try recoveryKit.words()
         let result: Result
         do {
             result = try await act(recoveryKit)
         } catch {
-            await takeBack(words, of: locator, workplace)
+            await takeBack(words, of: locator, context)
             throw error
         }
         if let kit {
             try Self.restore(words, of: locator, to: kit)
-            workplace.output.say(
+            context.output.say(
                 "the recovery kit is in \(DisplayText.quoted(kit)); print it and keep it apart from this machine")
         }
-        tellOfStore(workplace)
+        tellOfStore(context)
         return result
     }
 
     /// Says of a store that is lost together with this machine that the kit needs it.
-    private func tellOfStore(_ workplace: CommandContext) {
-        let places = workplace.invocation.places
+    private func tellOfStore(_ context: CommandContext) {
+        let places = context.invocation.places
         guard places.isStoreOnThisDisk, let store = try? places.store() else { return }
-        workplace.output.say(
+        context.output.say(
             "the kit needs the store \(DisplayText.quoted(store)), which is on this disk: keep a copy of that file elsewhere, "
                 + "or what \(HintCompletion.command("export --recovery -o FILE")) writes")
     }
@@ -119,9 +119,9 @@ struct KitOptions: ParsableArguments, Sendable {
     /// the store by then. The cleanup deletes that, now or with a later command: these words may never become valid. If the
     /// act failed behind the moment from which they are valid, their file has to be there.
     private func takeBack(
-        _ words: borrowing SecretBytes, of locator: Hash256, _ workplace: CommandContext
+        _ words: borrowing SecretBytes, of locator: Hash256, _ context: CommandContext
     ) async {
-        let (client, output) = (workplace.client, workplace.output)
+        let (client, output) = (context.client, context.output)
         let shown = kit.map { "the recovery kit in \(DisplayText.quoted($0))" } ?? "the recovery kit that was shown"
         let stays = "\(shown) stays; it may not be valid: run the command again with it, or destroy it"
         let lock: SlotLock
@@ -164,17 +164,17 @@ struct KitOptions: ParsableArguments, Sendable {
     }
 
     /// Makes a kit and writes or shows its words. Reuses a kit that an interrupted run has written to the file.
-    private func kept(_ workplace: CommandContext) throws -> RecoveryKit {
+    private func kept(_ context: CommandContext) throws -> RecoveryKit {
         if let kit, FileIdentity(path: kit) != nil {
-            if let begun = Self.begun(kit, workplace.client) {
-                workplace.output.say("reusing the recovery kit in \(DisplayText.quoted(kit))")
+            if let begun = Self.begun(kit, context.client) {
+                context.output.say("reusing the recovery kit in \(DisplayText.quoted(kit))")
                 return begun
             }
             try OutputFile(path: kit, access: .owner, replaces: false).check()
         }
         let recoveryKit = try RecoveryKit()
-        try workplace.client.recovery.prepareBlocking(recoveryKit)
-        try keep(recoveryKit, workplace)
+        try context.client.recovery.prepareBlocking(recoveryKit)
+        try keep(recoveryKit, context)
         return recoveryKit
     }
 
@@ -200,14 +200,14 @@ struct KitOptions: ParsableArguments, Sendable {
     }
 
     /// Writes the words to the file, or shows them once.
-    private func keep(_ recoveryKit: borrowing RecoveryKit, _ workplace: CommandContext) throws {
+    private func keep(_ recoveryKit: borrowing RecoveryKit, _ context: CommandContext) throws {
         let words = try recoveryKit.words()
         guard let kit else {
-            let terminal = try workplace.invocation.person(or: Self.noTerminal([Self.hints[0]]))
+            let terminal = try context.invocation.person(or: Self.noTerminal([Self.hints[0]]))
             let sheet = try WordSheet.numbered(words)
-            let handle = DisplayText.name(try workplace.identityFile().chain.handle.bytes)
-            let store = try workplace.invocation.places.storeOptions().map { Shell.word($0) }.joined(separator: " ")
-            let date = Timestamp(seconds: workplace.now).date
+            let handle = DisplayText.name(try context.identityFile().chain.handle.bytes)
+            let store = try context.invocation.places.storeOptions().map { Shell.word($0) }.joined(separator: " ")
+            let date = Timestamp(seconds: context.now).date
             try terminal.show(
                 "tresor: recovery kit of \(handle), \(date), for paper:\n", secret: sheet,
                 "tresor: write beside it what uses it: tresor recover \(store)\n")

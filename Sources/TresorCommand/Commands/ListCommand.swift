@@ -35,56 +35,56 @@ struct ListCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "list tresors")
-        if let text = hide ?? unhide { return try await setHidden(text, session, workplace) }
+        let context = try await CommandContext.open(options)
+        let session = try await context.unlock(to: "list tresors")
+        if let text = hide ?? unhide { return try await setHidden(text, session, context) }
         var rows: [Row] = []
         // By name, as people look for it; equal names by id.
         let summaries = try await session.tresors.all(readingStrangers: all).filter {
             all || !$0.isHidden && !$0.isOwn
         }
         for summary in summaries.sorted(by: { order($0) < order($1) }) {
-            var row = Row(summary, me: session.identity.user, workplace)
+            var row = Row(summary, me: session.identity.user, context)
             if options.json, let kind = await kind(of: summary, session) { row.object["kind"] = .text(kind.bytes) }
             rows.append(row)
         }
         guard !options.json else {
-            for row in rows { try workplace.output.object(row.object) }
+            for row in rows { try context.output.object(row.object) }
             return try finish(rows)
         }
         let (known, apart) = (rows.filter { !$0.isApart }, rows.filter(\.isApart))
-        if !known.isEmpty || apart.isEmpty { try print(known, workplace) }
+        if !known.isEmpty || apart.isEmpty { try print(known, context) }
         if !apart.isEmpty {
-            try workplace.output.line("not verified:")
-            try print(apart, workplace)
+            try context.output.line("not verified:")
+            try print(apart, context)
             if summaries.contains(where: { !$0.isRead }) {
-                workplace.output.say("\(HintCompletion.command("list --all")) reads these")
+                context.output.say("\(HintCompletion.command("list --all")) reads these")
             }
         }
         for summary in summaries {
             guard let state = summary.state else { continue }
-            let title = workplace.tresors.title(of: summary)
-            guard let failure = try workplace.verifier.outdated(state, title: title) else { continue }
-            workplace.output.say(failure.message)
+            let title = context.tresors.title(of: summary)
+            guard let failure = try context.verifier.outdated(state, title: title) else { continue }
+            context.output.say(failure.message)
         }
         if rows.isEmpty {
-            workplace.output.say("there are no tresors here yet; \(HintCompletion.command("create NAME")) makes one")
+            context.output.say("there are no tresors here yet; \(HintCompletion.command("create NAME")) makes one")
         }
         // Nothing of it is here: this may not be the store that was meant.
         if let first = summaries.first, summaries.allSatisfy(\.isElsewhere),
-            let store = workplace.client.archive.otherStore(of: first.tresor),
-            let hint = workplace.tresors.hint(to: store)
+            let store = context.client.archive.otherStore(of: first.tresor),
+            let hint = context.tresors.hint(to: store)
         {
-            workplace.output.hint(hint)
+            context.output.hint(hint)
         }
         // A check tells of each what a row cannot.
         if let forked = rows.first(where: { !$0.isApart && $0.error == .forked }) {
-            workplace.tresors.forkHints(of: forked.tresor).forEach(workplace.output.hint)
+            context.tresors.forkHints(of: forked.tresor).forEach(context.output.hint)
         }
         try finish(rows)
     }
 
-    private func print(_ rows: [Row], _ workplace: CommandContext) throws {
+    private func print(_ rows: [Row], _ context: CommandContext) throws {
         // Nobody is told anew what they did themselves.
         let showsHow = rows.contains { $0.how == .known }
         var table = Table(
@@ -93,7 +93,7 @@ struct ListCommand: SurfaceCommand {
             let how = row.how.map(OccasionWords.word) ?? "-"
             table.add([row.name, row.owner] + (showsHow ? [how] : []) + [row.role, row.people, row.key, row.state])
         }
-        try workplace.output.table(table)
+        try context.output.table(table)
     }
 
     /// Leaves out tresors that strangers offer: they are no error.
@@ -103,18 +103,18 @@ struct ListCommand: SurfaceCommand {
         }
     }
 
-    private func setHidden(_ text: String, _ session: Session, _ workplace: CommandContext) async throws {
+    private func setHidden(_ text: String, _ session: Session, _ context: CommandContext) async throws {
         guard hide == nil || unhide == nil, !all else {
             throw CommandFailure.usage("list takes one of --hide, --unhide and --all")
         }
-        let summary = try await workplace.tresors.find(text, for: session, isReadable: false)
-        let title = workplace.tresors.title(of: summary)
+        let summary = try await context.tresors.find(text, for: session, isReadable: false)
+        let title = context.tresors.title(of: summary)
         guard hide == nil || summary.isApart else {
             throw CommandFailure.usage("\(title) is not hidden: its owner is verified, or you have read it before")
         }
-        try workplace.proveMarks(session)
+        try context.proveMarks(session)
         try session.tresors.hideBlocking(summary.tresor, hide != nil)
-        workplace.output.say(hide == nil ? "\(title) is shown again" : "\(title) is hidden")
+        context.output.say(hide == nil ? "\(title) is shown again" : "\(title) is hidden")
     }
 
     private func order(_ summary: TresorSummary) -> (String, String) {
@@ -146,21 +146,21 @@ struct ListCommand: SurfaceCommand {
         var error: TresorError?
         var object: JSONObject
 
-        init(_ summary: TresorSummary, me: UserID, _ workplace: CommandContext) {
-            name = workplace.tresors.title(of: summary)
+        init(_ summary: TresorSummary, me: UserID, _ context: CommandContext) {
+            name = context.tresors.title(of: summary)
             tresor = summary.tresor
             isApart = summary.isApart
             object = ["type": "tresor", "tresor": .string(summary.tresor.description)]
             if let known = summary.name { object["name"] = .text(known.bytes) }
             error = summary.error
-            if let known = summary.state { describe(known, me, workplace) }
+            if let known = summary.state { describe(known, me, context) }
             if let trust = summary.founderTrust, !trust.isVerified, error == nil {
                 state = summary.state?.founder == me && trust == .unverified ? "made with your old keys" : "unverified"
                 error = .unverified
             }
             if let stranger = summary.stranger {
                 state = "not read"
-                owner = workplace.name(of: stranger)
+                owner = context.name(of: stranger)
                 object["owner"] = .text(stranger.handle.bytes)
                 object["owner_id"] = .string(stranger.user.description)
             }
@@ -171,11 +171,11 @@ struct ListCommand: SurfaceCommand {
             object["state"] = .string(state.replacing(" ", with: "_"))
         }
 
-        private mutating func describe(_ known: LogState, _ me: UserID, _ workplace: CommandContext) {
-            owner = workplace.tresors.handle(of: known.founder, in: known)
-            how = (try? OccasionWords.pin(of: known.founder, workplace.client))?.occasion
+        private mutating func describe(_ known: LogState, _ me: UserID, _ context: CommandContext) {
+            owner = context.tresors.handle(of: known.founder, in: known)
+            how = (try? OccasionWords.pin(of: known.founder, context.client))?.occasion
             if let how { object["how"] = .string(OccasionWords.word(how)) }
-            people = Self.people(in: known, workplace)
+            people = Self.people(in: known, context)
             key = String(known.epoch)
             object["owner"] = .text(known.chain(of: known.founder)?.handle.bytes ?? [])
             object["owner_id"] = .string(known.founder.description)
@@ -197,27 +197,27 @@ struct ListCommand: SurfaceCommand {
         }
 
         /// `5, 2 approved by clinic + 3 waiting: anna, ben and 1 more`.
-        private static func people(in state: LogState, _ workplace: CommandContext) -> String {
+        private static func people(in state: LogState, _ context: CommandContext) -> String {
             var people = String(state.members.count)
             let approved = state.approvedInOrder
             if !approved.isEmpty {
                 var approvers: [UserID] = []
                 for (_, approver, _) in approved where !approvers.contains(approver) { approvers.append(approver) }
-                people += ", \(approved.count) approved\(names(of: approvers, after: " by ", in: state, workplace))"
+                people += ", \(approved.count) approved\(names(of: approvers, after: " by ", in: state, context))"
             }
             guard !state.waiting.isEmpty else { return people }
-            let waiting = names(of: state.waitingInOrder.map { $0.user }, after: ": ", in: state, workplace)
+            let waiting = names(of: state.waitingInOrder.map { $0.user }, after: ": ", in: state, context)
             return "\(people) + \(state.waiting.count) waiting\(waiting)"
         }
 
         /// `: anna, ben and 1 more`: as many names as a narrow column takes, at most three; nothing if it takes none.
         private static func names(
-            of users: [UserID], after words: String, in state: LogState, _ workplace: CommandContext
+            of users: [UserID], after words: String, in state: LogState, _ context: CommandContext
         ) -> String {
             var names = ""
             var more = users.count
             for user in users.prefix(3) {
-                let name = workplace.tresors.handle(of: user, in: state)
+                let name = context.tresors.handle(of: user, in: state)
                 let longer = names.isEmpty ? name : "\(names), \(name)"
                 guard longer.count <= widthOfNames else { break }
                 (names, more) = (longer, more - 1)

@@ -23,18 +23,18 @@ struct LogCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await CommandContext.open(options)
-        let id = try await tresor.id(in: workplace, to: "read a log")
-        let (state, records) = try await records(of: id, workplace)
-        guard !head else { return try printHead(state, workplace) }
+        let context = try await CommandContext.open(options)
+        let id = try await tresor.id(in: context, to: "read a log")
+        let (state, records) = try await records(of: id, context)
+        guard !head else { return try printHead(state, context) }
         let lines = records.reversed().map { record in
-            (record, handle(record.author, state, workplace), words(record, state, workplace))
+            (record, handle(record.author, state, context), words(record, state, context))
         }
         let sequenceWidth = String(state.head.sequence).count
         let nameWidth = lines.map { $0.1.count }.max() ?? 0
         for (record, author, change) in lines {
             guard !options.json else {
-                try workplace.output.object(object(record, change, in: state))
+                try context.output.object(object(record, change, in: state))
                 continue
             }
             let sequence = String(record.sequence)
@@ -43,42 +43,42 @@ struct LogCommand: SurfaceCommand {
                 Timestamp(seconds: record.time).dateAndMinute,
                 author + String(repeating: " ", count: nameWidth - author.count), change,
             ]
-            try workplace.output.line(columns.joined(separator: "  "))
+            try context.output.line(columns.joined(separator: "  "))
         }
     }
 
-    private func records(of id: TresorID, _ workplace: CommandContext) async throws -> (LogState, [LogRecord]) {
+    private func records(of id: TresorID, _ context: CommandContext) async throws -> (LogState, [LogRecord]) {
         do throws(TresorError) {
-            return try await workplace.client.logs.records(of: id)
+            return try await context.client.logs.records(of: id)
         } catch {
-            if case .store = error, let known = try? workplace.client.archive.verifiedState(of: id),
-                let lost = try? await workplace.client.audit.lostEntries(of: known), lost > 0
+            if case .store = error, let known = try? context.client.archive.verifiedState(of: id),
+                let lost = try? await context.client.audit.lostEntries(of: known), lost > 0
             {
                 let short = id.description.prefix(10)
                 throw CommandFailure(
                     of: error, "the store has lost \(FindingReport.entries(lost)) of the log of \(short)",
                     hints: ["tresor check --repair -t \(short)"])
             }
-            throw workplace.tresors.logFailure(error, id)
+            throw context.tresors.logFailure(error, id)
         }
     }
 
-    private func printHead(_ state: LogState, _ workplace: CommandContext) throws {
+    private func printHead(_ state: LogState, _ context: CommandContext) throws {
         let hash = Base32.text(state.head.hash.bytes)
-        guard options.json else { return try workplace.output.line("\(state.head.sequence):\(hash)") }
-        try workplace.output.object([
+        guard options.json else { return try context.output.line("\(state.head.sequence):\(hash)") }
+        try context.output.object([
             "type": "head", "tresor": .string(state.tresor.description), "sequence": .unsigned(state.head.sequence),
             "hash": .string(hash),
         ])
     }
 
-    private func handle(_ user: UserID, _ state: LogState, _ workplace: CommandContext) -> String {
-        workplace.tresors.handle(of: user, in: state)
+    private func handle(_ user: UserID, _ state: LogState, _ context: CommandContext) -> String {
+        context.tresors.handle(of: user, in: state)
     }
 
-    private func words(_ record: LogRecord, _ state: LogState, _ workplace: CommandContext) -> String {
+    private func words(_ record: LogRecord, _ state: LogState, _ context: CommandContext) -> String {
         func names(_ users: [UserID]) -> String {
-            users.map { handle($0, state, workplace) }.joined(separator: ", ")
+            users.map { handle($0, state, context) }.joined(separator: ", ")
         }
         let key = record.epoch.map { ", key \($0)" } ?? ""
         switch record.change {

@@ -34,17 +34,17 @@ struct LoginCommand: SurfaceCommand {
         let handle = try CommandContext.name(name, of: "a handle")
         let given = try argon2id?.cost()
         guard try CommandContext.local(options).invocation.places.service() != nil else { throw Self.needsService }
-        let workplace = try await CommandContext.open(options, identifying: false)
-        guard let service = try ServiceLogin(nil, workplace) else { throw Self.needsService }
-        let former = try formerChain(workplace)
+        let context = try await CommandContext.open(options, identifying: false)
+        guard let service = try ServiceLogin(nil, context) else { throw Self.needsService }
+        let former = try formerChain(context)
         if let former, former.handle != handle { throw notYours(former.handle) }
-        let cost = try given ?? (former == nil ? nil : workplace.identityFile().passwordCost) ?? .standard
-        let isNew = former == nil && workplace.knowsNobody
-        let session = try await session(as: handle, cost, service, workplace)
-        try workplace.invocation.noteNamedStore()
+        let cost = try given ?? (former == nil ? nil : context.identityFile().passwordCost) ?? .standard
+        let isNew = former == nil && context.knowsNobody
+        let session = try await session(as: handle, cost, service, context)
+        try context.invocation.noteNamedStore()
         try? session.client.archive.noteStore(ofAccount: session.user)
-        if former == nil { workplace.tellDamage() }
-        try report(session, former, isNew: isNew, service, workplace)
+        if former == nil { context.tellDamage() }
+        try report(session, former, isNew: isNew, service, context)
     }
 
     private static var needsService: CommandFailure {
@@ -54,9 +54,9 @@ struct LoginCommand: SurfaceCommand {
     }
 
     /// The card chain of this home; `nil` for an empty one.
-    private func formerChain(_ workplace: CommandContext) throws -> CardChain? {
-        guard try workplace.client.home.read(.identity) != nil else { return nil }
-        return try workplace.identityFile().chain
+    private func formerChain(_ context: CommandContext) throws -> CardChain? {
+        guard try context.client.home.read(.identity) != nil else { return nil }
+        return try context.identityFile().chain
     }
 
     private func notYours(_ owner: Name?) -> CommandFailure {
@@ -68,14 +68,14 @@ struct LoginCommand: SurfaceCommand {
 
     /// Logs in, asking again after a wrong password, and writes the home.
     private func session(
-        as handle: Name, _ cost: Argon2id.Cost, _ service: ServiceLogin, _ workplace: CommandContext
+        as handle: Name, _ cost: Argon2id.Cost, _ service: ServiceLogin, _ context: CommandContext
     ) async throws -> Session {
         let prompt = "password for \(DisplayText.name(handle.bytes)) (to log in at \(service.place)): "
         do {
-            return try await workplace.invocation.passwords.unlock(prompt: prompt) { typed in
+            return try await context.invocation.passwords.unlock(prompt: prompt) { typed in
                 let password = try PasswordSource.prepared(typed)
                 let opened = try await service.login.open(handle, password: password)
-                return try await install(opened, password, cost, service, workplace)
+                return try await install(opened, password, cost, service, context)
             }
         } catch let error as TresorError {
             throw await failure(of: error, handle, service)
@@ -84,7 +84,7 @@ struct LoginCommand: SurfaceCommand {
 
     private func install(
         _ opened: LoggedIn, _ password: borrowing Password, _ cost: Argon2id.Cost, _ service: ServiceLogin,
-        _ workplace: CommandContext
+        _ context: CommandContext
     ) async throws -> Session {
         // A closure cannot borrow what it is given.
         Interrupts.begin()
@@ -92,11 +92,11 @@ struct LoginCommand: SurfaceCommand {
         do throws(TresorError) {
             return try await service.login.install(opened, password: password, cost: cost) {
                 // A home that is killed here knows its store; one that cannot note it says so below.
-                let isNoted = (try? workplace.invocation.noteNamedStore()) ?? false
-                return { if isNoted { workplace.invocation.places.forgetStore() } }
+                let isNoted = (try? context.invocation.noteNamedStore()) ?? false
+                return { if isNoted { context.invocation.places.forgetStore() } }
             }
         } catch {
-            guard error == .failed(.memory) else { throw workplace.failure(of: error, file: "identity") }
+            guard error == .failed(.memory) else { throw context.failure(of: error, file: "identity") }
             throw MemoryNeed.failure(for: cost, isNew: true)
         }
     }
@@ -120,8 +120,8 @@ struct LoginCommand: SurfaceCommand {
 
     /// Names the tresors of this home that anyone with the older keys of its person can have made. The person alone knows
     /// that they made them.
-    private func tellOwnTresors(of session: Session, _ workplace: CommandContext) {
-        let (client, output) = (session.client, workplace.output)
+    private func tellOwnTresors(of session: Session, _ context: CommandContext) {
+        let (client, output) = (session.client, context.output)
         for tresor in (try? client.logs.knownBlocking()) ?? [] {
             guard session.tresors.knownNameBlocking(of: tresor) != .own,
                 let state = try? client.archive.verifiedState(of: tresor), state.founder == session.identity.user,
@@ -130,15 +130,15 @@ struct LoginCommand: SurfaceCommand {
             let failure = TresorResolver.madeWithOldKeys(tresor, hint: "")
             output.say(failure.message)
             let store = client.archive.otherStore(of: tresor).map { String(decoding: $0.bytes, as: UTF8.self) }
-            let options = store.map { " " + workplace.invocation.places.options(to: $0) } ?? ""
+            let options = store.map { " " + context.invocation.places.options(to: $0) } ?? ""
             for hint in failure.hints { output.hint(hint + options) }
         }
     }
 
     private func report(
-        _ session: Session, _ former: CardChain?, isNew: Bool, _ service: ServiceLogin, _ workplace: CommandContext
+        _ session: Session, _ former: CardChain?, isNew: Bool, _ service: ServiceLogin, _ context: CommandContext
     ) throws {
-        let (chain, output) = (session.identity.chain, workplace.output)
+        let (chain, output) = (session.identity.chain, context.output)
         let changed = former == nil ? "identity" : former == chain ? "password" : "keys"
         if isNew {
             output.say("this home starts with no verified people and no pinned heads: compare safety numbers again")
@@ -150,10 +150,10 @@ struct LoginCommand: SurfaceCommand {
         output.say(
             "\(DisplayText.name(chain.handle.bytes)) is logged in at \(service.place), generation "
                 + "\(chain.newest.generation); this password opens the home")
-        if changed == "keys" { tellOwnTresors(of: session, workplace) }
+        if changed == "keys" { tellOwnTresors(of: session, context) }
         guard options.json else { return try output.line(try chain.number().grouped) }
         try output.object([
-            "type": "login", "service": .string(try workplace.invocation.places.store()),
+            "type": "login", "service": .string(try context.invocation.places.store()),
             "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
             "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
             "changed": .string(changed),

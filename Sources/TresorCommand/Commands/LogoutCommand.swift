@@ -100,11 +100,11 @@ struct LogoutCommand: SurfaceCommand {
             _ = try await service.call(EndSessionsRequest())
         } catch {
             guard error == .noAccess || error == .waiting else { throw error }
-            service.workplace.output.say(
+            service.context.output.say(
                 "the service at \(service.place) has no account of yours with these keys, so no session ended")
             return false
         }
-        service.workplace.output.say("your sessions at \(service.place) ended")
+        service.context.output.say("your sessions at \(service.place) ended")
         return true
     }
 }

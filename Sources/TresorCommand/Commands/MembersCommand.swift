@@ -28,11 +28,11 @@ struct MembersCommand: SurfaceCommand {
     @OptionGroup var options: GlobalOptions
 
     func perform() async throws {
-        let workplace = try await CommandContext.open(options)
-        let (id, session) = try await tresor.opened(in: workplace, to: "list members")
-        let state = try await workplace.tresors.state(of: id)
+        let context = try await CommandContext.open(options)
+        let (id, session) = try await tresor.opened(in: context, to: "list members")
+        let state = try await context.tresors.state(of: id)
         let kind = await kind(in: state, session)
-        let sequence = try await sequence(of: id, in: state, workplace)
+        let sequence = try await sequence(of: id, in: state, context)
         let showsApproval =
             !state.approvers.isEmpty
             || state.people(at: sequence).contains {
@@ -46,12 +46,12 @@ struct MembersCommand: SurfaceCommand {
         for user in state.people(at: sequence).sorted(by: { order($0, $1, state, sequence) }) {
             guard let role = state.role(of: user, at: sequence), let admission = state.admission(of: user, at: sequence)
             else { continue }
-            let by = admission.by == user ? "-" : workplace.tresors.handle(of: admission.by, in: state)
-            let verified = try verified(user, admission, in: state, workplace)
-            let approver = admission.approvedBy.map { workplace.tresors.handle(of: $0, in: state) } ?? "-"
+            let by = admission.by == user ? "-" : context.tresors.handle(of: admission.by, in: state)
+            let verified = try verified(user, admission, in: state, context)
+            let approver = admission.approvedBy.map { context.tresors.handle(of: $0, in: state) } ?? "-"
             table.add(
                 [
-                    workplace.tresors.handle(of: user, in: state), role.description,
+                    context.tresors.handle(of: user, in: state), role.description,
                     Timestamp(seconds: admission.time).date,
                 ] + (showsEnd ? [admission.notAfter.map { Timestamp(seconds: $0).date } ?? "-"] : []) + [
                     by, verified.cell,
@@ -71,32 +71,32 @@ struct MembersCommand: SurfaceCommand {
                     object["approvers"] = .array(state.approvers.map { .string($0.description) })
                 }
             }
-            try workplace.output.object(object)
+            try context.output.object(object)
         } else {
-            if let kind { workplace.output.say("its kind is \(DisplayText.quoted(kind.bytes))") }
-            try workplace.output.table(table)
-            if at == nil { try printWaiting(in: state, workplace) }
+            if let kind { context.output.say("its kind is \(DisplayText.quoted(kind.bytes))") }
+            try context.output.table(table)
+            if at == nil { try printWaiting(in: state, context) }
         }
-        try reportChanged(state.people(at: sequence).sorted(), in: state, workplace)
+        try reportChanged(state.people(at: sequence).sorted(), in: state, context)
     }
 
     /// The people who wait, with the date of their grant, and the approvers for whom they wait.
-    private func printWaiting(in state: LogState, _ workplace: CommandContext) throws {
+    private func printWaiting(in state: LogState, _ context: CommandContext) throws {
         func names(_ users: [UserID]) -> String {
-            users.map { workplace.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
+            users.map { context.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
         }
         if !state.approvers.isEmpty {
-            workplace.output.say("people who are added wait until they are approved by \(names(state.approvers))")
+            context.output.say("people who are added wait until they are approved by \(names(state.approvers))")
         }
         guard !state.waiting.isEmpty else { return }
-        try workplace.output.line("waiting:")
+        try context.output.line("waiting:")
         var table = Table("NAME", "ROLE", "SINCE", "ADDED BY")
         for (user, person) in state.waitingInOrder {
             table.add(
-                workplace.tresors.handle(of: user, in: state), person.role.description,
+                context.tresors.handle(of: user, in: state), person.role.description,
                 Timestamp(seconds: person.sinceTime).date, names([person.admittedBy]))
         }
-        try workplace.output.table(table)
+        try context.output.table(table)
     }
 
     /// The members who waited, each with their approver, as JSON has them.
@@ -130,10 +130,10 @@ struct MembersCommand: SurfaceCommand {
     }
 
     /// Throws after the list if a handle in it belongs to another verified person.
-    private func reportChanged(_ users: [UserID], in state: LogState, _ workplace: CommandContext) throws {
+    private func reportChanged(_ users: [UserID], in state: LogState, _ context: CommandContext) throws {
         for user in users {
             guard let chain = state.chain(of: user),
-                case .changed(let pinned) = try workplace.client.trust.memberTrustBlocking(of: user, in: state)
+                case .changed(let pinned) = try context.client.trust.memberTrustBlocking(of: user, in: state)
             else {
                 continue
             }
@@ -177,26 +177,26 @@ struct MembersCommand: SurfaceCommand {
     }
 
     private func verified(
-        _ user: UserID, _ admission: Admission, in state: LogState, _ workplace: CommandContext
+        _ user: UserID, _ admission: Admission, in state: LogState, _ context: CommandContext
     ) throws -> Verification {
         guard state.chain(of: user) != nil else { return Verification(word: "no") }
-        let me = try workplace.client.people.ownChain()?.user
+        let me = try context.client.people.ownChain()?.user
         // Marks are sealed, and this command may run without the identity.
         guard user != me else { return Verification(word: "you") }
-        switch try workplace.client.trust.memberTrustBlocking(of: user, in: state) {
+        switch try context.client.trust.memberTrustBlocking(of: user, in: state) {
         case .me: return Verification(word: "you")
         case .verified:
-            return Verification(word: "yes", how: try OccasionWords.pin(of: user, workplace.client)?.occasion)
+            return Verification(word: "yes", how: try OccasionWords.pin(of: user, context.client)?.occasion)
         case .renewed, .changed: return Verification(word: "no")
         case .unverified:
-            let founder = try workplace.client.trust.founderTrust(in: state)
+            let founder = try context.client.trust.founderTrust(in: state)
             let isVouched = user != state.founder && admission.by != me && founder.isVerified
             return Verification(
-                word: isVouched ? "by \(workplace.tresors.handle(of: admission.by, in: state))" : "no")
+                word: isVouched ? "by \(context.tresors.handle(of: admission.by, in: state))" : "no")
         }
     }
 
-    private func sequence(of tresor: TresorID, in state: LogState, _ workplace: CommandContext) async throws -> UInt64 {
+    private func sequence(of tresor: TresorID, in state: LogState, _ context: CommandContext) async throws -> UInt64 {
         guard let at else { return state.head.sequence }
         if let sequence = UInt64(at) {
             guard sequence <= state.head.sequence else {
@@ -207,11 +207,11 @@ struct MembersCommand: SurfaceCommand {
         guard let date = DateArgument(at) else {
             throw CommandFailure.usage("--at takes an entry's number or a date such as 2026-05-03")
         }
-        let records = try await workplace.client.logs.records(of: tresor).records
+        let records = try await context.client.logs.records(of: tresor).records
         guard let last = records.last(where: { $0.time <= date.end.seconds }) else {
             throw CommandFailure(.notFound, "the tresor did not exist then, by the dates of its authors")
         }
-        workplace.output.say("by the dates that authors wrote, this is after entry \(last.sequence)")
+        context.output.say("by the dates that authors wrote, this is after entry \(last.sequence)")
         return last.sequence
     }
 }
@@ -224,15 +224,15 @@ struct TresorOption: ParsableArguments, Sendable {
     var tresor: String
 
     /// The id; the identity is opened unless T is a whole one.
-    func id(in workplace: CommandContext, to reason: String) async throws -> TresorID {
-        try await opened(in: workplace, to: reason).id
+    func id(in context: CommandContext, to reason: String) async throws -> TresorID {
+        try await opened(in: context, to: reason).id
     }
 
     /// The id, and the session if the identity was opened for it.
-    func opened(in workplace: CommandContext, to reason: String) async throws -> (id: TresorID, session: Session?) {
-        if let id = try workplace.tresors.find(id: tresor) { return (id, nil) }
-        let session = try await workplace.unlock(to: reason)
-        return (try await workplace.tresors.find(tresor, for: session).tresor, session)
+    func opened(in context: CommandContext, to reason: String) async throws -> (id: TresorID, session: Session?) {
+        if let id = try context.tresors.find(id: tresor) { return (id, nil) }
+        let session = try await context.unlock(to: reason)
+        return (try await context.tresors.find(tresor, for: session).tresor, session)
     }
 }
 
@@ -251,10 +251,10 @@ struct TresorsOption: ParsableArguments, Sendable {
     /// The tresors, in the order of the options.
     ///
     /// - Throws: 64 when two options mean the same one.
-    func summaries(in workplace: CommandContext, for session: Session) async throws -> [TresorSummary] {
+    func summaries(in context: CommandContext, for session: Session) async throws -> [TresorSummary] {
         var found: [TresorSummary] = []
         for text in tresors {
-            let summary = try await workplace.tresors.find(text, for: session)
+            let summary = try await context.tresors.find(text, for: session)
             guard !found.contains(where: { $0.tresor == summary.tresor }) else {
                 throw CommandFailure.usage("\(DisplayText.name(text)) is named twice")
             }

@@ -35,21 +35,21 @@ struct PasswdCommand: SurfaceCommand {
         // One that does not read is named before any log-in of its person is looked for.
         _ = try local.identityFile()
         let isLoginKnown = try ServiceLogin.isKnown(in: local.invocation.places, orElsewhere: true)
-        let workplace =
+        let context =
             isLoginKnown || revokeDevices
             ? try await CommandContext.open(options, acceptingDevice: !isLoginKnown) : local
-        let session = try await workplace.unlock(to: "change the password", acceptingDevice: false)
-        let file = try workplace.identityFile()
+        let session = try await context.unlock(to: "change the password", acceptingDevice: false)
+        let file = try context.identityFile()
         let handle = file.chain.handle
-        let typed = try workplace.invocation.passwords.new(
+        let typed = try context.invocation.passwords.new(
             for: handle.text, from: new, isFirst: false, made: KeygenCommand.makePassword)
         let password = try PasswordSource.prepared(typed)
         let cost = given ?? file.passwordCost ?? .standard
-        let isNew = await OtherServices(workplace).isNew(password, for: workplace.client)
+        let isNew = await OtherServices(context).isNew(password, for: context.client)
         // The service comes first: a command that is killed behind it is run again with the old password.
         Interrupts.begin()
         defer { Interrupts.end() }
-        let login = isLoginKnown ? try await ServiceLogin(session, workplace)?.ifKnown() : nil
+        let login = isLoginKnown ? try await ServiceLogin(session, context)?.ifKnown() : nil
         let isSetThere = try await login?.change(to: password, of: handle) ?? false
         do {
             if revokeDevices {
@@ -68,11 +68,11 @@ struct PasswdCommand: SurfaceCommand {
                     + "again, with both", hints: failure.hints, file: failure.file)
         }
         let too = isSetThere ? login.map { ", also for a log-in at \($0.place)" } ?? "" : ""
-        workplace.output.say("the password of \(DisplayText.name(handle.bytes)) is changed\(too)")
-        if revokeDevices { workplace.output.say("trusted devices no longer open anything") }
-        let others = OtherServices(workplace)
+        context.output.say("the password of \(DisplayText.name(handle.bytes)) is changed\(too)")
+        if revokeDevices { context.output.say("trusted devices no longer open anything") }
+        let others = OtherServices(context)
         if isNew { others.tell(.password) }
-        workplace.output.say(
+        context.output.say(
             "if the old one leaked and the identity file was stolen: \(HintCompletion.command("rotate --identity"))")
         guard options.json else { return }
         var object: JSONObject = [
@@ -80,6 +80,6 @@ struct PasswdCommand: SurfaceCommand {
             "changed": "password",
         ]
         object["behind"] = isNew ? others.json(.password) : nil
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 }

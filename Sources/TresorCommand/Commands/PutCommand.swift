@@ -63,7 +63,7 @@ struct PutCommand: InputsCommand {
         guard name == nil || inputs.count <= 1 else { throw CommandFailure.usage("--as names one INPUT") }
         let expected = try expectation()
         var reach = try await StoreReach.open(options) { $0.isOfTheStore }
-        let contents = delete ? [] : try PutContent.read(inputs, self, reach.workplace)
+        let contents = delete ? [] : try PutContent.read(inputs, self, reach.context)
         try refuseTwice(delete ? inputs : contents.map(\.name))
         var session = try await reach.unlock(to: "change \(DisplayText.name(tresor.tresor))")
         let (summary, before) = try await reach.find(tresor.tresor, for: &session, isNeeded: !later)
@@ -72,17 +72,17 @@ struct PutCommand: InputsCommand {
         // The person has not seen what comes from now on: it stays beside the change.
         let seen = try await HomeRecords(of: records).seen(at: before)
         if expected != nil, !later { records = try await reach.pull(records, for: &session).records }
-        let title = reach.workplace.tresors.title(of: summary)
+        let title = reach.context.tresors.title(of: summary)
         let planned = delete ? inputs.map { RecordChange.delete($0) } : contents.map(\.planned)
         try await check(planned, expected, records, title)
         if !allowEmpty { try await PutContent.refuseEmptied(contents, of: records, title) }
-        let changes = delete ? planned : try await hold(contents, records, reach.workplace)
+        let changes = delete ? planned : try await hold(contents, records, reach.context)
         let made = try await change(changes, expected, seen, records, title)
         var outcome = PutOutcome(made, of: changes)
         let (count, unchanged) = (Self.count(made.count), outcome.unchanged.count)
         outcome.replaced = try await replaced(by: made, seen, records)
-        let words = try words(summary, session, reach.workplace)
-        let output = reach.workplace.output
+        let words = try words(summary, session, reach.context)
+        let output = reach.context.output
         // A change that was made just now is unsent.
         let isUnsent = try await made.isEmpty ? !records.unsent().isEmpty : true
         if unchanged > 0 {
@@ -96,7 +96,7 @@ struct PutCommand: InputsCommand {
             let sent: SyncReport
             do {
                 if let absence = reach.absence { throw stays(absence, title) }
-                sent = try await send(made, records, of: summary, session, reach.workplace)
+                sent = try await send(made, records, of: summary, session, reach.context)
             } catch {
                 // The change is made in this home, and is sent as it is.
                 tellReplaced(outcome, words, output)
@@ -112,7 +112,7 @@ struct PutCommand: InputsCommand {
             }
         }
         if options.json { try output.object(outcome.object(in: summary.tresor)) }
-        await reach.workplace.tresors.tell(session)
+        await reach.context.tresors.tell(session)
     }
 
     /// The outcome of the changes.
@@ -159,11 +159,11 @@ struct PutCommand: InputsCommand {
     /// Refuses a person who may not write here. What a removed one has of the records goes at once.
     private func check(_ summary: TresorSummary, _ session: Session, _ reach: StoreReach) async throws {
         guard let state = summary.state else { return }
-        let workplace = reach.workplace
-        if let failure = await workplace.oldKeys(in: state, session) { throw failure }
-        try await workplace.verifyOwner(of: state, for: session)
-        workplace.tresors.tellClock(behind: state, workplace.tresors.title(of: summary))
-        guard let failure = workplace.tresors.refusal(of: summary, in: state, session, writing: true) else { return }
+        let context = reach.context
+        if let failure = await context.oldKeys(in: state, session) { throw failure }
+        try await context.verifyOwner(of: state, for: session)
+        context.tresors.tellClock(behind: state, context.tresors.title(of: summary))
+        guard let failure = context.tresors.refusal(of: summary, in: state, session, writing: true) else { return }
         if state.members[session.user] == nil, reach.absence == nil, !later {
             _ = try? await session.records(in: summary.tresor).pull()
         }
@@ -234,10 +234,10 @@ struct PutCommand: InputsCommand {
     }
 
     private func words(
-        _ summary: TresorSummary, _ session: Session, _ workplace: CommandContext
+        _ summary: TresorSummary, _ session: Session, _ context: CommandContext
     ) throws -> VersionWords {
         let state = try session.client.archive.verifiedState(of: summary.tresor)
-        return VersionWords(tresors: workplace.tresors, state: state, user: session.user)
+        return VersionWords(tresors: context.tresors, state: state, user: session.user)
     }
 
     private func tellReplaced(_ outcome: PutOutcome, _ words: VersionWords, _ output: Output) {
@@ -290,9 +290,9 @@ struct PutCommand: InputsCommand {
     /// there is no room, has not failed.
     private func send(
         _ made: [RecordChange], _ records: Records, of summary: TresorSummary, _ session: Session,
-        _ workplace: CommandContext
+        _ context: CommandContext
     ) async throws -> SyncReport {
-        let (tresors, output) = (workplace.tresors, workplace.output)
+        let (tresors, output) = (context.tresors, context.output)
         let title = tresors.title(of: summary)
         var synced: SyncReport?
         let held: TresorError
@@ -317,7 +317,7 @@ struct PutCommand: InputsCommand {
             throw UnnotedChange.failure(synced.outbox, of: made.isEmpty ? nil : names, sentTo: title)
         }
         if held == .store(.full) {
-            let failure = await workplace.noRoom(in: summary, session)
+            let failure = await context.noRoom(in: summary, session)
             let unsent = Set(try synced.unsent.map { text throws(TresorError) in try Name(text: text) })
             guard !made.isEmpty, unsent.isDisjoint(with: names) else {
                 throw stays(failure, title, behind: failure.hints)
@@ -358,7 +358,7 @@ struct PutCommand: InputsCommand {
 
     /// Takes the large ones into the home.
     private func hold(
-        _ contents: [PutContent], _ records: Records, _ workplace: CommandContext
+        _ contents: [PutContent], _ records: Records, _ context: CommandContext
     ) async throws -> [RecordChange] {
         var (changes, held): ([RecordChange], [HeldContent]) = ([], [])
         do {
@@ -367,7 +367,7 @@ struct PutCommand: InputsCommand {
                     changes.append(content.planned)
                     continue
                 }
-                let new = try await hold(content, besides: held, records, workplace)
+                let new = try await hold(content, besides: held, records, context)
                 held.append(new)
                 changes.append(.put(content.name, new, type: content.type))
             }
@@ -379,9 +379,9 @@ struct PutCommand: InputsCommand {
     }
 
     private func hold(
-        _ content: PutContent, besides held: [HeldContent], _ records: Records, _ workplace: CommandContext
+        _ content: PutContent, besides held: [HeldContent], _ records: Records, _ context: CommandContext
     ) async throws -> HeldContent {
-        let progress = workplace.invocation.progress("encrypting")
+        let progress = context.invocation.progress("encrypting")
         defer { progress.finish() }
         let (note, (input, start)) = (FailureNote(), try content.opened())
         var source = InputContent(input, startingWith: start, note, progress)
@@ -392,7 +392,7 @@ struct PutCommand: InputsCommand {
             if error == .usage(.tooManyContents) { throw tooMany(error) }
             throw note.words(for: CommandError(error), or: CommandFailure(error, file: input.path))
         }
-        if source.hasGrown { workplace.output.say(input.growth(after: source.count)) }
+        if source.hasGrown { context.output.say(input.growth(after: source.count)) }
         return new
     }
 }

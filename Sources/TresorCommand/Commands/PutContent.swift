@@ -67,14 +67,14 @@ struct PutContent {
     ///
     /// - Throws: 64 for INPUTs that are too large, or too many large ones, for one commit, and for nothing from a pipe.
     static func read(
-        _ paths: [String], _ command: PutCommand, _ workplace: CommandContext
+        _ paths: [String], _ command: PutCommand, _ context: CommandContext
     ) throws -> [PutContent] {
-        let own = workplace.invocation.ownFiles
-        try workplace.invocation.refuseSealing(paths.filter { $0 != "-" }, own)
+        let own = context.invocation.ownFiles
+        try context.invocation.refuseSealing(paths.filter { $0 != "-" }, own)
         var (contents, sizes, byteCount): ([PutContent], [UInt64], Int) = ([], [], 0)
         for path in paths.isEmpty ? [nil] : paths.map({ Optional($0) }) {
-            let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
-            try workplace.invocation.refuseSealing(input, own)
+            let input = try InputFile(path, standardInput: context.invocation.standardInput)
+            try context.invocation.refuseSealing(input, own)
             let start = try input.start(smallByteCount + 1)
             try input.refuseNothing(start, allowed: command.allowEmpty)
             guard let name = command.name ?? input.lastComponent else {
@@ -86,7 +86,7 @@ struct PutContent {
                 place = input.look.map { .file($0) } ?? .stream(input, start: start)
             } else {
                 byteCount += start.count
-                if try input.hasGrown() { workplace.output.say(input.growth(after: start.count)) }
+                if try input.hasGrown() { context.output.say(input.growth(after: start.count)) }
                 place = .memory(start)
             }
             try check(sizes, byteCount)

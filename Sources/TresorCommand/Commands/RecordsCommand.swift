@@ -36,23 +36,23 @@ struct RecordsCommand: SurfaceCommand {
 
     func perform() async throws {
         let fetched = try await FetchedRecords.read(tresor.tresor, to: "list records", options)
-        let (workplace, records, state) = (fetched.workplace, fetched.records, fetched.state)
+        let (context, records, state) = (fetched.context, fetched.records, fetched.state)
         let list = try await records.list(prefix: prefix, includingDeleted: deleted)
         var table = Table("REV", "DATE", "AUTHOR", "SIZE", "STATE", "NAME")
-        if options.json, list.records.isEmpty { try workplace.output.object(Self.object(ofNone: fetched)) }
+        if options.json, list.records.isEmpty { try context.output.object(Self.object(ofNone: fetched)) }
         for record in list.records {
             for version in try await self.versions(of: record, in: records) {
                 guard !options.json else {
-                    try workplace.output.object(object(version, fetched))
+                    try context.output.object(object(version, fetched))
                     continue
                 }
                 table.add(
                     version.revision.map { String($0) } ?? "-", Timestamp(seconds: version.time).date,
-                    author(of: version, state.map { workplace.tresors.handle(of: version.author, in: $0) } ?? "-"),
+                    author(of: version, state.map { context.tresors.handle(of: version.author, in: $0) } ?? "-"),
                     String(version.size.most), version.state.rawValue, DisplayText.name(version.name))
             }
         }
-        if !options.json { try workplace.output.table(table) }
+        if !options.json { try context.output.table(table) }
         fetched.tellAbsence()
         guard !list.isComplete else { return }
         throw CommandFailure(

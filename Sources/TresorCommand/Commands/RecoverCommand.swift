@@ -61,13 +61,13 @@ struct RecoverCommand: SurfaceCommand {
             throw CommandFailure.usage("--from-device goes with none of --from, --kit and --new-kit")
         }
         if let from { return try await recover(from: KitCopyFile(path: from)) }
-        let workplace = try await CommandContext.open(options, identifying: newKit)
-        if fromDevice { return try await takeFromDevice(workplace) }
-        if newKit { return try await makeKit(workplace) }
+        let context = try await CommandContext.open(options, identifying: newKit)
+        if fromDevice { return try await takeFromDevice(context) }
+        if newKit { return try await makeKit(context) }
         let cost = try argon2id?.cost() ?? .standard
-        let recoveryKit = try recoveryKit(workplace)
-        let name = (try? workplace.client.identityFileBlocking().chain.handle.text) ?? "the recovered identity"
-        _ = try await recover(recoveryKit, try newPassword(of: name, workplace), cost, workplace)
+        let recoveryKit = try recoveryKit(context)
+        let name = (try? context.client.identityFileBlocking().chain.handle.text) ?? "the recovered identity"
+        _ = try await recover(recoveryKit, try newPassword(of: name, context), cost, context)
     }
 
     /// Restores the identity from a copy in a file. Its words and the new password come before a missing store is made.
@@ -81,12 +81,12 @@ struct RecoverCommand: SurfaceCommand {
         let recoveryKit = try recoveryKit(local)
         try file.check(copy, opensWith: recoveryKit)
         let password = try newPassword(of: copy.chain.handle.text, local)
-        let workplace = try await CommandContext.open(options, creating: true, identifying: false)
-        let isStoreNew = try await file.checkNewest(copy, in: workplace)
+        let context = try await CommandContext.open(options, creating: true, identifying: false)
+        let isStoreNew = try await file.checkNewest(copy, in: context)
         guard isEmpty || isStoreNew else { throw Self.needsEmptyHome }
-        let recovered = try await recover(recoveryKit, from: copy, password, cost, workplace)
+        let recovered = try await recover(recoveryKit, from: copy, password, cost, context)
         try await file.introduce(
-            recovered.session, workplace, isStoreNew: isStoreNew, refusal: recovered.refusal)
+            recovered.session, context, isStoreNew: isStoreNew, refusal: recovered.refusal)
     }
 
     private static var needsEmptyHome: CommandFailure {
@@ -95,13 +95,13 @@ struct RecoverCommand: SurfaceCommand {
             hints: ["tresor … {--home} --home DIR"])
     }
 
-    private func newPassword(of name: String, _ workplace: CommandContext) throws -> Password {
+    private func newPassword(of name: String, _ context: CommandContext) throws -> Password {
         try PasswordSource.prepared(
-            try workplace.invocation.passwords.new(
+            try context.invocation.passwords.new(
                 for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
     }
 
-    private func makeKit(_ workplace: CommandContext) async throws {
+    private func makeKit(_ context: CommandContext) async throws {
         guard argon2id == nil else { throw CommandFailure.usage("--argon2id goes with a new password") }
         var place = KitOptions()
         place.kit = kit
@@ -110,87 +110,87 @@ struct RecoverCommand: SurfaceCommand {
             throw CommandFailure.usage(
                 "--batch forbids showing the words of the new kit", hints: ["tresor … --kit FILE"])
         }
-        try place.checkPlace(workplace.invocation, goingOnFor: workplace.client, isOptional: false)
-        let session = try await workplace.unlock(to: "make a new recovery kit")
-        try await workplace.refuseOldKeys(session)
-        let former = try workplace.identityFile().kitLocator
-        try await place.make(workplace) { recoveryKit in
+        try place.checkPlace(context.invocation, goingOnFor: context.client, isOptional: false)
+        let session = try await context.unlock(to: "make a new recovery kit")
+        try await context.refuseOldKeys(session)
+        let former = try context.identityFile().kitLocator
+        try await place.make(context) { recoveryKit in
             try await Interrupts.atomically { try await session.unlocking.setKit(recoveryKit) }
         }
         let before = former == nil ? "" : "; the one before opens nothing here or in the store"
-        workplace.output.say("the new kit is valid\(before); a home of yours on another device keeps its own")
+        context.output.say("the new kit is valid\(before); a home of yours on another device keeps its own")
         // The copies there cannot be deleted from here.
-        let (services, renewal) = (OtherServices(workplace), HintCompletion.command("rotate --identity"))
+        let (services, renewal) = (OtherServices(context), HintCompletion.command("rotate --identity"))
         var behind: [JSON] = []
-        for other in former.map(workplace.client.archive.otherStores(ofKit:)) ?? [] {
+        for other in former.map(context.client.archive.otherStores(ofKit:)) ?? [] {
             let path = String(decoding: other.bytes, as: UTF8.self)
             let next = services.command(forKeysAt: other).map { ", then \(HintCompletion.complete($0))" } ?? ""
-            workplace.output.explain(
+            context.output.explain(
                 "tresor: the kit before still opens the copy in \(DisplayText.quoted(path)); if others may know its words, "
                     + "make new keys: \(renewal)\(next)")
             behind.append(.object(["store": .string(path), "run": .string(renewal)]))
         }
-        try report(session, "kit", workplace, behind: behind.isEmpty ? nil : .array(behind))
+        try report(session, "kit", context, behind: behind.isEmpty ? nil : .array(behind))
     }
 
     private func recover(
         _ recoveryKit: borrowing RecoveryKit, from copy: IdentityFile? = nil, _ password: borrowing Password,
-        _ cost: Argon2id.Cost, _ workplace: CommandContext
+        _ cost: Argon2id.Cost, _ context: CommandContext
     ) async throws -> RecoveredSession {
-        let isNew = workplace.knowsNobody
-        let isOfHome = await !OtherServices(workplace).isNew(password, for: workplace.client)
+        let isNew = context.knowsNobody
+        let isOfHome = await !OtherServices(context).isNew(password, for: context.client)
         let recovered: RecoveredSession
         do {
-            recovered = try await workplace.client.recovery.recover(
+            recovered = try await context.client.recovery.recover(
                 kit: recoveryKit, from: copy, newPassword: password, cost: cost
             ) {
                 // A home that is killed here knows its store; one that cannot note it says so below.
-                let isNoted = (try? workplace.invocation.noteNamedStore()) ?? false
-                return { if isNoted { workplace.invocation.places.forgetStore() } }
+                let isNoted = (try? context.invocation.noteNamedStore()) ?? false
+                return { if isNoted { context.invocation.places.forgetStore() } }
             }
         } catch {
             if error == .failed(.memory) { throw MemoryNeed.failure(for: cost, isNew: true) }
-            if error == .store(.readOnly), let path = try? workplace.invocation.places.store() {
+            if error == .store(.readOnly), let path = try? context.invocation.places.store() {
                 throw StoreFault.needsCopy(path, for: "recover")
             }
-            guard error == .wrongPassword else { throw workplace.failure(of: error, file: "identity") }
-            throw Self.opensNothing(isHomeEmpty: (try? workplace.client.identityFileBlocking()) == nil)
+            guard error == .wrongPassword else { throw context.failure(of: error, file: "identity") }
+            throw Self.opensNothing(isHomeEmpty: (try? context.client.identityFileBlocking()) == nil)
         }
-        try workplace.invocation.noteNamedStore()
+        try context.invocation.noteNamedStore()
         if recovered.isFromStore {
             if isNew {
-                workplace.output.say(
+                context.output.say(
                     "this home starts with no verified people and no pinned heads: compare safety numbers again")
             }
-            workplace.tellDamage()
+            context.tellDamage()
             // Those of a store that is lost stay as they are.
             if copy == nil {
-                workplace.output.say(
+                context.output.say(
                     "this ended the trust in all your machines in this store: each asks for its password, until tresor remember "
                         + "runs there again")
             }
         }
-        await ServiceLogin.renew(recovered.session, password, isRecovery: true, in: workplace)
-        let others = OtherServices(workplace)
+        await ServiceLogin.renew(recovered.session, password, isRecovery: true, in: context)
+        let others = OtherServices(context)
         if !isOfHome { others.tell(.password) }
-        try announce(recovered.session, workplace, behind: isOfHome ? nil : others.json(.password))
+        try announce(recovered.session, context, behind: isOfHome ? nil : others.json(.password))
         return recovered
     }
 
-    private func takeFromDevice(_ workplace: CommandContext) async throws {
+    private func takeFromDevice(_ context: CommandContext) async throws {
         let cost = try argon2id?.cost() ?? .standard
-        let session = try await RecoveryFromDevice(workplace: workplace, new: new, cost: cost) {
-            try workplace.invocation.noteNamedStore()
+        let session = try await RecoveryFromDevice(context: context, new: new, cost: cost) {
+            try context.invocation.noteNamedStore()
         }.run()
-        try announce(session, workplace, behind: nil)
+        try announce(session, context, behind: nil)
     }
 
-    private func announce(_ session: Session, _ workplace: CommandContext, behind: JSON?) throws {
+    private func announce(_ session: Session, _ context: CommandContext, behind: JSON?) throws {
         let chain = session.identity.chain
-        workplace.output.say(
+        context.output.say(
             "\(DisplayText.name(chain.handle.bytes)) is restored, generation \(chain.newest.generation)")
-        if !options.json { try workplace.output.line(try chain.number().grouped) }
-        try report(session, "password", workplace, behind: behind)
+        if !options.json { try context.output.line(try chain.number().grouped) }
+        try report(session, "password", context, behind: behind)
     }
 
     /// Says what a kit needs, and tells an older kit from one without its store.
@@ -211,7 +211,7 @@ struct RecoverCommand: SurfaceCommand {
 
     /// - Parameter behind: the services that have what was before; `nil` for none.
     private func report(
-        _ session: Session, _ changed: String, _ workplace: CommandContext, behind: JSON?
+        _ session: Session, _ changed: String, _ context: CommandContext, behind: JSON?
     ) throws {
         guard options.json else { return }
         let chain = session.identity.chain
@@ -221,14 +221,14 @@ struct RecoverCommand: SurfaceCommand {
             "changed": .string(changed),
         ]
         object["behind"] = behind
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 
     /// Reads the words from the file, or asks for them, at most three times as for a password.
-    private func recoveryKit(_ workplace: CommandContext) throws -> RecoveryKit {
+    private func recoveryKit(_ context: CommandContext) throws -> RecoveryKit {
         if let kit {
             let (given, copy) = (Shell.path(kit), Shell.path(InputFile.lastComponent(of: kit)))
-            try workplace.invocation.standardInput.claim(path: kit, for: "the kit")
+            try context.invocation.standardInput.claim(path: kit, for: "the kit")
             let file = try SecretFile(
                 path: kit,
                 otherwise: given == copy ? [] : ["install -m 600 \(given) \(copy)", "tresor … {--kit} --kit \(copy)"])
@@ -236,9 +236,9 @@ struct RecoverCommand: SurfaceCommand {
                 try file.read(limit: RecoveryKit.maximumByteCount)
             }
             try SecretInput.refuseUTF16(typed, path: kit)
-            return try Self.kit(typed, showingAt: try? workplace.invocation.person(or: Self.noKit))
+            return try Self.kit(typed, showingAt: try? context.invocation.person(or: Self.noKit))
         }
-        let terminal = try workplace.invocation.person(
+        let terminal = try context.invocation.person(
             or: .usage("the kit's words are needed", hints: ["tresor recover --kit FILE"]))
         var attempt = 1
         while true {

@@ -8,7 +8,7 @@ import TresorStore
 
 /// Taking the identity from a machine that shows a code (SPEC §8.6).
 struct RecoveryFromDevice {
-    let workplace: CommandContext
+    let context: CommandContext
     let new: NewPasswordOptions
     let cost: Argon2id.Cost
     /// Notes the store for the commands after this one, as soon as there is an identity.
@@ -16,12 +16,12 @@ struct RecoveryFromDevice {
 
     /// - Returns: the session of the new home.
     func run() async throws -> Session {
-        let terminal = try workplace.invocation.person(
+        let terminal = try context.invocation.person(
             or: .usage("the code of the other machine is typed at a terminal: this needs one, and no --batch"))
         // All that can be refused here is refused before a code is asked for.
-        guard try workplace.client.home.read(.identity) == nil else { throw notEmpty }
-        do throws(TresorError) { try DeviceArrival.checkEmpty(workplace.client) } catch { throw failureOfHome(error) }
-        let given = try workplace.invocation.passwords.newGiven(from: new)
+        guard try context.client.home.read(.identity) == nil else { throw notEmpty }
+        do throws(TresorError) { try DeviceArrival.checkEmpty(context.client) } catch { throw failureOfHome(error) }
+        let given = try context.invocation.passwords.newGiven(from: new)
         let arrival = try await begin(at: terminal)
         try terminal.show(
             "tresor: the number of this machine is \(arrival.number)\n"
@@ -33,7 +33,7 @@ struct RecoveryFromDevice {
         let session = try await install(received, arrival, password)
         await arrival.acknowledge(received, as: session)
         let people = received.personCount
-        workplace.output.say(
+        context.output.say(
             people == 1 ? "one verified person came with it" : "\(people) verified people came with it")
         return session
     }
@@ -63,7 +63,7 @@ struct RecoveryFromDevice {
         if let given { return try PasswordSource.prepared(given) }
         let name = DisplayText.name(received.chain.handle.bytes)
         return try PasswordSource.prepared(
-            try workplace.invocation.passwords.new(
+            try context.invocation.passwords.new(
                 for: name, from: new, isFirst: false, made: KeygenCommand.makePassword))
     }
 
@@ -72,7 +72,7 @@ struct RecoveryFromDevice {
         let code = try Self.typedCode(at: terminal)
         do throws(TresorError) {
             return try await DeviceArrival.begin(
-                workplace.client, code: code, waiting: DeviceWait.telling(workplace.output))
+                context.client, code: code, waiting: DeviceWait.telling(context.output))
         } catch {
             guard error == .notFound else { throw failure(of: error) }
             throw CommandFailure(
@@ -145,7 +145,7 @@ struct RecoveryFromDevice {
     }
 
     private func servicesDiffer(from received: ReceivedIdentity) -> CommandFailure {
-        let places = workplace.invocation.places
+        let places = context.invocation.places
         let note = DirectoryHome(data: places.data, state: places.state).path(of: .knownServices)
         let address = differingAddress(from: received) ?? "an address"
         return CommandFailure(
@@ -159,9 +159,9 @@ struct RecoveryFromDevice {
 
     /// The address of this home's service, if the two homes have met different ones there.
     private func differingAddress(from received: ReceivedIdentity) -> String? {
-        guard let address = try? workplace.invocation.places.service()?.address,
+        guard let address = try? context.invocation.places.service()?.address,
             let audience = try? address.audience.hash(), let theirs = received.server(at: audience),
-            let met = try? KnownServices.server(at: audience, in: workplace.client.home), met != theirs
+            let met = try? KnownServices.server(at: audience, in: context.client.home), met != theirs
         else { return nil }
         return DisplayText.quoted(address.description)
     }

@@ -63,10 +63,10 @@ struct RegisterCommand: SurfaceCommand {
             let (code, move) = try await prepare(service)
             return try await finish(try await register(code, with: service), move, service)
         }
-        let workplace = try await AskedService.workplace(options)
-        let unlocked = try await UnlockedIdentity.open(workplace, to: "register")
+        let context = try await AskedService.context(options)
+        let unlocked = try await UnlockedIdentity.open(context, to: "register")
         try unlocked.checkLength()
-        guard let service = AskedService(unlocked.session, workplace) else { throw AskedService.needed }
+        guard let service = AskedService(unlocked.session, context) else { throw AskedService.needed }
         let (code, move) = try await prepare(service)
         let registered = try await register(code, unlocked.password, with: service)
         try await finish(registered.state, move, service)
@@ -108,7 +108,7 @@ struct RegisterCommand: SurfaceCommand {
     ///
     /// - Throws: 64 without a person and `--yes`, 1 when they say anything but yes.
     private func move(to service: AskedService) async throws -> Move? {
-        let (workplace, places) = (service.workplace, service.workplace.invocation.places)
+        let (context, places) = (service.context, service.context.invocation.places)
         // The noted address with other certificates is such a way too: a clinic that is its own authority renews them.
         let noted = try places.notedService()
         guard let given = try places.service(), noted != given,
@@ -119,7 +119,7 @@ struct RegisterCommand: SurfaceCommand {
         let server = try await service.serverID()
         let claim: String
         var former: ServiceAddress?
-        if let noted, try KnownServices.server(at: noted.address.audience.hash(), in: workplace.client.home) == server {
+        if let noted, try KnownServices.server(at: noted.address.audience.hash(), in: context.client.home) == server {
             claim = "\(DisplayText.quoted(noted.address.description)), which this home uses"
             former = noted.address
         } else if try ServiceLogin.isKept(from: server, in: places) {
@@ -127,20 +127,20 @@ struct RegisterCommand: SurfaceCommand {
         } else {
             return .another
         }
-        try workplace.confirm(
+        try context.confirm(
             "\(service.place) says that it is \(claim). did its operator give you this address?", yes: yes)
         return .same(from: former)
     }
 
     /// Notes the address of a service that has moved. A tresor in another store has to be taken along first.
     private func tell(_ move: Move?, _ service: AskedService) throws {
-        let output = service.workplace.output
+        let output = service.context.output
         switch move {
         case .same:
-            try service.workplace.invocation.places.noteStore()
+            try service.context.invocation.places.noteStore()
             output.say("this home uses \(service.place) from now on")
         case .another:
-            let places = service.workplace.invocation.places
+            let places = service.context.invocation.places
             let store = DisplayText.quoted(try places.ownStore())
             output.say(
                 try places.notedService() == nil
@@ -185,7 +185,7 @@ struct RegisterCommand: SurfaceCommand {
             guard state == .asked else { return state }
             let statement = try LoginStatement(
                 by: service.session.identity, server: try await service.serverID(), revision: 1, record: .zero,
-                copy: .zero, time: service.workplace.now)
+                copy: .zero, time: service.context.now)
             return try await service.call(FinishRequest(record: [], statement: statement, copy: [])).state
         } catch {
             guard renewing, try await renewsCard(after: error, service) else { throw failure(of: error, service) }
@@ -206,7 +206,7 @@ struct RegisterCommand: SurfaceCommand {
             return false
         }
         try service.session.unlocking.awaitKitCopy()
-        service.workplace.output.say(
+        service.context.output.say(
             "\(service.place) had your card from before, and has the one of your newest keys now")
         return true
     }
@@ -215,7 +215,7 @@ struct RegisterCommand: SurfaceCommand {
     private func register(
         _ code: Invitation?, _ password: borrowing Password, with service: AskedService, renewing: Bool = true
     ) async throws -> Login.Registered {
-        guard let login = try ServiceLogin(service.session, service.workplace) else { throw AskedService.needed }
+        guard let login = try ServiceLogin(service.session, service.context) else { throw AskedService.needed }
         do throws(TresorError) {
             return try await login.login.register(password, invitation: code?.code ?? []) {
                 login.tellFailures(of: $0)
@@ -287,7 +287,7 @@ struct RegisterCommand: SurfaceCommand {
             return CommandFailure(of: .noAccess, "your account at \(service.place) was deleted or closed")
         }
         var words = "the operator of \(service.place) has to admit you; then run the same command again"
-        let places = service.workplace.invocation.places
+        let places = service.context.invocation.places
         if case .another = move, let former = try? places.notedService() {
             words +=
                 "; it is another service than \(DisplayText.quoted(former.address.description)), which this home uses"
@@ -297,7 +297,7 @@ struct RegisterCommand: SurfaceCommand {
 
     /// Says what became of the log-in.
     private func tell(_ registered: Login.Registered, _ service: AskedService) throws {
-        let output = service.workplace.output
+        let output = service.context.output
         let handle = Shell.word(service.session.handle.text)
         guard !registered.isSetElsewhere else {
             output.say(
@@ -316,7 +316,7 @@ struct RegisterCommand: SurfaceCommand {
         let password = registered.isSet ? "this password" : "the password that was set last"
         output.say(
             "another machine gets your identity with \(password): tresor login \(handle) --store "
-                + "\(try service.workplace.invocation.places.store())")
+                + "\(try service.context.invocation.places.store())")
     }
 
     /// Whether the service shows the very log-in that the home knows. One that was restored may show a former one.
@@ -324,29 +324,29 @@ struct RegisterCommand: SurfaceCommand {
         guard let account = try? await service.call(AccountRequest()), let statement = account.statement else {
             return false
         }
-        let known = try? KnownLogins.login(at: statement.server, in: service.workplace.client.home).statement
+        let known = try? KnownLogins.login(at: statement.server, in: service.context.client.home).statement
         return account.hasRecord && known == statement
     }
 
     private func report(_ service: AskedService) async throws {
-        let workplace = service.workplace
-        let hasLogin = try ServiceLogin.isKnown(in: workplace.invocation.places)
+        let context = service.context
+        let hasLogin = try ServiceLogin.isKnown(in: context.invocation.places)
         guard !options.json else {
-            return try workplace.output.object([
-                "type": "registration", "service": .string(try workplace.invocation.places.store()),
+            return try context.output.object([
+                "type": "registration", "service": .string(try context.invocation.places.store()),
                 "handle": .text(service.session.handle.bytes), "user": .string(service.session.user.description),
                 "state": "active", "login": .bool(hasLogin),
             ])
         }
-        workplace.output.say("you are registered at \(service.place)")
+        context.output.say("you are registered at \(service.place)")
         if noLogin, hasLogin, await showsLogin(service) {
-            workplace.output.say("the log-in by password that you set before stays")
+            context.output.say("the log-in by password that you set before stays")
         }
-        guard try workplace.identityFile().kitLocator == nil else { return }
-        workplace.output.say(
+        guard try context.identityFile().kitLocator == nil else { return }
+        context.output.say(
             "this home knows of no kit; a kit that you made on another machine stays valid: "
                 + "\(HintCompletion.command("rotate --identity")) ends it")
-        workplace.output.hint("tresor recover --new-kit")
+        context.output.hint("tresor recover --new-kit")
     }
 }
 
@@ -356,7 +356,7 @@ extension RegisterCommand {
     private static let invitationByteCount = 1024
 
     private func readInvitation(_ path: String, _ service: AskedService) throws(CommandFailure) -> Invitation {
-        let input = try InputFile(path, standardInput: service.workplace.invocation.standardInput)
+        let input = try InputFile(path, standardInput: service.context.invocation.standardInput)
         let failure = CommandFailure(
             .altered, "\(input.shownName) is no invitation, which has 26 characters", file: input.path)
         let typed = try input.readSecret(limit: Self.invitationByteCount, tooLarge: failure)
@@ -378,14 +378,14 @@ extension RegisterCommand {
         let label = try CommandContext.name(text, of: "a label")
         let service = try await AskedService.open(options, to: "invite somebody")
         let code = try Invitation()
-        let until = min(service.workplace.now + Invitation.duration, Format.latestTime)
+        let until = min(service.context.now + Invitation.duration, Format.latestTime)
         do throws(TresorError) {
             _ = try await service.call(InviteRequest(hash: try code.hash(), label: label, until: until))
         } catch {
             guard error == .noAccess else { throw CommandFailure(error) }
             throw CommandFailure(of: error, "only the operator of \(service.place) invites people")
         }
-        let output = service.workplace.output
+        let output = service.context.output
         guard !options.json else {
             return try output.object([
                 "type": "invitation", "invitation": .string(code.text), "label": .text(label.bytes),

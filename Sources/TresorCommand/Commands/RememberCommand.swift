@@ -41,25 +41,25 @@ struct RememberCommand: SurfaceCommand {
         let deviceName = try deviceName()
         // Whether the device was trusted does not matter any more.
         _ = Surroundings.current.notices.tellsDevice()
-        let workplace = try await CommandContext.open(options, acceptingDevice: false)
-        try checkDisk(workplace)
-        let session = try await workplace.unlock(to: "remember this device", acceptingDevice: false)
+        let context = try await CommandContext.open(options, acceptingDevice: false)
+        try checkDisk(context)
+        let session = try await context.unlock(to: "remember this device", acceptingDevice: false)
         let newest = try session.unlocking.ownTime()
-        if newest > workplace.now + Timestamp.secondsPerDay {
-            workplace.output.say(
+        if newest > context.now + Timestamp.secondsPerDay {
+            context.output.say(
                 "something that you signed is dated \(Timestamp(seconds: newest).date), and this machine's clock says "
-                    + "\(Timestamp(seconds: workplace.now).date): the trust counts by this clock, and until the later date "
+                    + "\(Timestamp(seconds: context.now).date): the trust counts by this clock, and until the later date "
                     + "nothing notices a clock that is set back")
         }
-        let until = min(workplace.now + days * Timestamp.secondsPerDay, Format.latestTime)
+        let until = min(context.now + days * Timestamp.secondsPerDay, Format.latestTime)
         let device = try await Interrupts.atomically {
             try await session.unlocking.rememberDevice(name: deviceName, until: until)
         }
         let last = Timestamp(seconds: device.until)
         let shown = "\(DisplayText.quoted(device.name.bytes)) (\(device.id.description.prefix(10)))"
-        workplace.output.say("this device, \(shown), opens the identity until \(last.date)")
+        context.output.say("this device, \(shown), opens the identity until \(last.date)")
         guard options.json else { return }
-        try workplace.output.object(DeviceCommand.object(device, isThis: true))
+        try context.output.object(DeviceCommand.object(device, isThis: true))
     }
 
     private func deviceName() throws -> Name {
@@ -71,18 +71,18 @@ struct RememberCommand: SurfaceCommand {
     }
 
     /// Refuses to keep both shares on one disk, where they are stolen together.
-    private func checkDisk(_ workplace: CommandContext) throws {
-        let places = workplace.invocation.places
+    private func checkDisk(_ context: CommandContext) throws {
+        let places = context.invocation.places
         if let directory = try places.directoryOfStore() {
             guard acceptSameDisk else {
                 throw CommandFailure(
                     .usage, "the store is in the home: anyone who takes this disk has both shares of the key",
                     hints: ["tresor … --accept-same-disk", "tresor … {--store} --store FILE"])
             }
-            workplace.output.say(
+            context.output.say(
                 "both shares are in \(DisplayText.quoted(directory)): anyone who takes this disk can open the identity")
         } else if places.isStoreOnThisDisk {
-            workplace.output.say(
+            context.output.say(
                 "the store is on the same file system as the home: anyone who takes this disk has both shares of the key"
             )
         }
@@ -120,8 +120,8 @@ struct ForgetCommand: SurfaceCommand {
     /// Destroys the server share too. To a service, the device itself says so.
     private static func settle(_ share: DeviceShare?, _ options: GlobalOptions) async throws {
         do {
-            let workplace = try await CommandContext.open(options, identifying: false)
-            try await Interrupts.atomically { try await workplace.client.device.finishForgetting(share) }
+            let context = try await CommandContext.open(options, identifying: false)
+            try await Interrupts.atomically { try await context.client.device.finishForgetting(share) }
         } catch {
             let failure = CommandFailure(error)
             let isMissing = failure.error == .notFound

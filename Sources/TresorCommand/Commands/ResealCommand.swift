@@ -32,11 +32,11 @@ struct ResealCommand: InputsCommand {
 
     func perform() async throws {
         guard !inputs.contains("-") else { throw CommandFailure.usage("reseal works on files in place") }
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "seal files again")
-        let opener = SealedFileReader(workplace: workplace, acceptUnverified: false, isResealing: true)
-        let progress = workplace.invocation.progress("resealing")
-        let own = workplace.invocation.ownFiles
+        let context = try await CommandContext.open(options)
+        let session = try await context.unlock(to: "seal files again")
+        let opener = SealedFileReader(context: context, acceptUnverified: false, isResealing: true)
+        let progress = context.invocation.progress("resealing")
+        let own = context.invocation.ownFiles
         var outcomes = Outcomes()
         var count = 0
         for (index, path) in inputs.enumerated() {
@@ -44,15 +44,15 @@ struct ResealCommand: InputsCommand {
                 if try await reseal(path, own, session, opener) { count += 1 }
                 outcomes.succeeded()
             } catch {
-                await workplace.tresors.tell(session)
+                await context.tresors.tell(session)
                 guard inputs.count > 1 else { throw error }
-                outcomes.failed(CommandFailure(error, file: path), report: workplace.output.report)
+                outcomes.failed(CommandFailure(error, file: path), report: context.output.report)
             }
             progress.update(WorkDone(UInt64(index + 1), of: UInt64(inputs.count)))
         }
         progress.finish()
-        await workplace.tresors.tell(session)
-        if count > 0, !dryRun { workplace.output.say("copies made before keep the old key") }
+        await context.tresors.tell(session)
+        if count > 0, !dryRun { context.output.say("copies made before keep the old key") }
         try outcomes.finish()
     }
 
@@ -60,9 +60,9 @@ struct ResealCommand: InputsCommand {
     private func reseal(
         _ path: String, _ own: OwnFiles, _ session: Session, _ opener: SealedFileReader
     ) async throws -> Bool {
-        let workplace = opener.workplace
-        try workplace.invocation.refuseStore(path, own)
-        let input = try InputFile(path, standardInput: workplace.invocation.standardInput)
+        let context = opener.context
+        try context.invocation.refuseStore(path, own)
+        let input = try InputFile(path, standardInput: context.invocation.standardInput)
         defer { Surroundings.current.turns.count(file: input.byteCount ?? 0) }
         let output = OutputFile(path: path, access: .asBefore(input))
         try output.check()
@@ -77,21 +77,21 @@ struct ResealCommand: InputsCommand {
                     of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
-        try await rehearse(output, for: file.header, session, workplace)
+        try await rehearse(output, for: file.header, session, context)
         let resealed = try await asking(file.header, input, session, opener) {
             try await opener.explaining(file.header, as: session, from: input) { () throws(TresorError) in
                 try await session.files.reseal(file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
         guard let resealed else {
-            try report(input, file.header, key: file.header.epoch, isChanged: false, workplace)
+            try report(input, file.header, key: file.header.epoch, isChanged: false, context)
             return false
         }
         let text = PastedArmour.parts(of: start)
         let bytes = text.map { $0.before + resealed.armoured + $0.after } ?? resealed.bytes
         try output.write(bytes.span)
         try output.commit()
-        try report(input, resealed.header, key: resealed.header.epoch, isChanged: true, workplace)
+        try report(input, resealed.header, key: resealed.header.epoch, isChanged: true, context)
         return true
     }
 
@@ -106,9 +106,9 @@ struct ResealCommand: InputsCommand {
                     of: file, expecting: .anyTresor, acceptingNewcomers: acceptNewcomers)
             }
         }
-        try await rehearse(output, for: file.header, session, opener.workplace)
+        try await rehearse(output, for: file.header, session, opener.context)
         let note = FailureNote()
-        let progress = opener.workplace.invocation.progress("resealing \(input.shownName)")
+        let progress = opener.context.invocation.progress("resealing \(input.shownName)")
         defer { progress.finish() }
         let source = FileBytes(input.descriptor, owner: input, byteCount: input.byteCount ?? 0)
         let text = try await SealedFileReader.textAround(source, startingWith: start)
@@ -133,15 +133,15 @@ struct ResealCommand: InputsCommand {
             try output.commit()
         }
         let header = resealed?.header ?? file.header
-        try report(input, header, key: header.epoch, isChanged: resealed != nil, opener.workplace)
+        try report(input, header, key: header.epoch, isChanged: resealed != nil, opener.context)
         return resealed != nil
     }
 
     /// Makes sure that the file can be replaced, before a key changes for it.
     private func rehearse(
-        _ output: OutputFile, for header: FileHeader, _ session: Session, _ workplace: CommandContext
+        _ output: OutputFile, for header: FileHeader, _ session: Session, _ context: CommandContext
     ) async throws {
-        if await workplace.tresors.changesLog(of: header.tresor, session) { try output.rehearse() }
+        if await context.tresors.changesLog(of: header.tresor, session) { try output.rehearse() }
     }
 
     /// Repeats the work if the person agrees to continue under a clock far from the log's.
@@ -154,7 +154,7 @@ struct ResealCommand: InputsCommand {
         } catch let failure as CommandFailure where failure.error == .failed(.clock) {
             let name = session.tresors.knownNameBlocking(of: header.tresor).map { DisplayText.name($0.bytes) }
             let title = name ?? String(header.tresor.description.prefix(10))
-            try await opener.workplace.tresors.acceptClock(in: header.tresor, title, session)
+            try await opener.context.tresors.acceptClock(in: header.tresor, title, session)
             return try await body()
         }
     }
@@ -165,22 +165,22 @@ struct ResealCommand: InputsCommand {
         _ resealingEpoch: () async throws(TresorError) -> UInt64?
     ) async throws -> Bool {
         let epoch = try await opener.attempt(header, as: session, from: input, resealingEpoch)
-        try report(input, header, key: epoch ?? header.epoch, isChanged: epoch != nil, opener.workplace)
+        try report(input, header, key: epoch ?? header.epoch, isChanged: epoch != nil, opener.context)
         return epoch != nil
     }
 
     private func report(
-        _ input: InputFile, _ header: FileHeader, key: UInt64, isChanged: Bool, _ workplace: CommandContext
+        _ input: InputFile, _ header: FileHeader, key: UInt64, isChanged: Bool, _ context: CommandContext
     ) throws {
         guard options.json else {
             guard isChanged else { return }
-            workplace.output.say("\(input.shownName) \(dryRun ? "would use" : "now uses") key \(key)")
+            context.output.say("\(input.shownName) \(dryRun ? "would use" : "now uses") key \(key)")
             let others = input.otherNameCount
             guard others > 0 else { return }
             let names = others == 1 ? "another name of it keeps" : "\(others) other names of it keep"
-            return workplace.output.say("\(names) the old key (hard links)")
+            return context.output.say("\(names) the old key (hard links)")
         }
-        try workplace.output.object([
+        try context.output.object([
             "type": "sealed", "file": .string(input.path ?? "-"), "tresor": .string(header.tresor.description),
             "key": .unsigned(key), "changed": .bool(isChanged), "dry_run": .bool(dryRun),
         ])

@@ -36,8 +36,8 @@ struct RevokeCommand: SurfaceCommand {
 
     func perform() async throws {
         guard me != !people.isEmpty else { throw CommandFailure.usage("name the people to remove, or --me") }
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "sign a change to \(tresor.shown)")
-        try await RevokeRun(command: self, session: session, workplace: workplace).perform()
+        let context = try await CommandContext.open(options)
+        let session = try await context.unlock(to: "sign a change to \(tresor.shown)")
+        try await RevokeRun(command: self, session: session, context: context).perform()
     }
 }

@@ -8,7 +8,7 @@ import TresorCrypto
 struct RevokeRun {
     let command: RevokeCommand
     let session: Session
-    let workplace: CommandContext
+    let context: CommandContext
 
     /// The change in one tresor, as planned before the question.
     private struct Step {
@@ -25,12 +25,12 @@ struct RevokeRun {
     }
 
     func perform() async throws {
-        let summaries = try await command.tresor.summaries(in: workplace, for: session)
+        let summaries = try await command.tresor.summaries(in: context, for: session)
         var tresors = SeveralTresors(count: summaries.count)
         var steps: [Step] = []
         for (text, summary) in zip(command.tresor.tresors, summaries) {
             steps.append(
-                try await tresors.judge(workplace.tresors.title(of: summary)) { try await step(summary, text) })
+                try await tresors.judge(context.tresors.title(of: summary)) { try await step(summary, text) })
         }
         let open = steps.filter { !$0.effect.isNothing }
         for step in steps {
@@ -39,7 +39,7 @@ struct RevokeRun {
                 explain(step, isOne: open.count == 1)
             }
         }
-        if !open.isEmpty, !command.dryRun { try workplace.confirm(question(open), yes: command.consent.yes) }
+        if !open.isEmpty, !command.dryRun { try context.confirm(question(open), yes: command.consent.yes) }
         for step in steps {
             let (effect, state) = try await tresors.change(step.title) { try await change(step) }
             say(effect, step, state)
@@ -48,10 +48,10 @@ struct RevokeRun {
     }
 
     private func step(_ summary: TresorSummary, _ text: String) async throws -> Step {
-        let title = workplace.tresors.title(of: summary)
-        let due = try await workplace.tresors.due(in: summary, session, dryRun: command.dryRun || command.me)
+        let title = context.tresors.title(of: summary)
+        let due = try await context.tresors.due(in: summary, session, dryRun: command.dryRun || command.me)
         let state = due.state
-        if !command.me { try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "") }
+        if !command.me { try await context.verifier.verifyFounder(of: state, for: session, accept: false, hint: "") }
         if command.me, state.departure(of: session.identity.user) != nil {
             return Step(
                 summary: summary, title: title, due: due, act: .leave, effect: Effect(), hasLeft: true)
@@ -59,7 +59,7 @@ struct RevokeRun {
         var users: [UserID] = []
         for name in command.people where !command.me {
             try refuseApprover(name, in: state, title, text)
-            users.append(try workplace.tresors.member(name, of: state, isToLose: true))
+            users.append(try context.tresors.member(name, of: state, isToLose: true))
         }
         let act = command.me ? Act.leave : .revoke(Set(users).sorted())
         let effect = try await effect(of: act, in: state, title, text)
@@ -77,7 +77,7 @@ struct RevokeRun {
         let rest = others.isEmpty ? "PERSON" : others.joined(separator: " ")
         throw CommandFailure(
             .notFound,
-            "\(workplace.tresors.handle(of: approver, in: state)) approves shares of \(title), and is no member of it",
+            "\(context.tresors.handle(of: approver, in: state)) approves shares of \(title), and is no member of it",
             hints: ["tresor rotate -t \(Shell.word(text)) --approver \(rest)"]
                 + (others.isEmpty ? ["tresor rotate -t \(Shell.word(text)) --no-approver"] : []))
     }
@@ -88,7 +88,7 @@ struct RevokeRun {
         } catch {
             switch error {
             case .noAccess:
-                let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
+                let owner = context.tresors.handle(of: context.tresors.owner(of: state), in: state)
                 throw CommandFailure(of: error, "only an owner can remove people from \(title) (owned by \(owner))")
             case .usage(.lastOwner) where command.me:
                 throw CommandFailure(
@@ -113,38 +113,38 @@ struct RevokeRun {
         guard !step.effect.isNothing, !command.dryRun else { return (step.effect, step.state) }
         return try await Interrupts.atomically {
             let effect = try await session.tresors.settle(step.due, before: step.act, shown: step.effect)
-            await workplace.tresors.tell(session)
+            await context.tresors.tell(session)
             return try await session.tresors.perform(step.act, on: step.summary.tresor, expecting: effect)
         }
     }
 
     private func sayAlready(_ step: Step) {
-        if step.hasLeft { workplace.output.say("you have left \(step.title) already") }
+        if step.hasLeft { context.output.say("you have left \(step.title) already") }
         for user in step.effect.already {
             let date = step.state.departure(of: user).map { " (since \(Timestamp(seconds: $0.time).date))" } ?? ""
-            workplace.output.say("\(workplace.tresors.handle(of: user, in: step.state)) is no longer a member\(date)")
+            context.output.say("\(context.tresors.handle(of: user, in: step.state)) is no longer a member\(date)")
         }
     }
 
     /// - Parameter isOne: whether there is one tresor to change, which then needs no name.
     private func explain(_ step: Step, isOne: Bool) {
-        let (output, title) = (workplace.output, step.title)
+        let (output, title) = (context.output, step.title)
         let would = command.dryRun ? "would" : "will"
         guard !command.me else {
             output.explain(
                 "you \(would) no longer be able to read \(title); you keep what you opened or copied")
             if step.state.members[session.user]?.role != .owner, session.client.archive.isCopied(step.summary.tresor) {
-                let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: step.state), in: step.state)
+                let owner = context.tresors.handle(of: context.tresors.owner(of: step.state), in: step.state)
                 output.explain(
                     "\(title) came to this store by an export: send \(owner) one afterwards, before anybody writes, or ask "
                         + "\(owner) to remove you instead")
             }
             return
         }
-        if !command.consent.yes { workplace.tresors.explain(step.due, title) }
+        if !command.consent.yes { context.tresors.explain(step.due, title) }
         let prefix = isOne ? "" : "\(title): "
         for user in step.effect.dismissed {
-            let name = workplace.tresors.handle(of: user, in: step.state)
+            let name = context.tresors.handle(of: user, in: step.state)
             output.explain("\(prefix)\(name) \(would) not be able to read anything written from now on")
             output.explain("\(prefix)\(name) keeps what was already opened or copied; that cannot be undone")
         }
@@ -169,19 +169,19 @@ struct RevokeRun {
         guard !effect.isNothing, !command.dryRun else { return }
         if command.me {
             let next = session.client.archive.isCopied(step.summary.tresor) ? "an owner" : "its next writer"
-            workplace.output.say("you have left \(step.title); \(next) changes the key")
+            context.output.say("you have left \(step.title); \(next) changes the key")
         } else {
-            let names = effect.dismissed.map { workplace.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
+            let names = effect.dismissed.map { context.tresors.handle(of: $0, in: state) }.joined(separator: ", ")
             let verb = effect.dismissed.count == 1 ? "was" : "were"
             let key = effect.epoch ?? state.epoch
-            workplace.output.say("\(names) \(verb) removed; \(step.title) now uses key \(key)")
+            context.output.say("\(names) \(verb) removed; \(step.title) now uses key \(key)")
         }
     }
 
     private func report(_ effect: Effect, _ state: LogState) throws {
         guard command.options.json else { return }
         let key = command.dryRun ? state.epoch : effect.epoch ?? state.epoch
-        try workplace.output.object([
+        try context.output.object([
             "type": "change", "change": command.me ? "leave" : "revoke", "tresor": .string(state.tresor.description),
             "removed": .array(effect.dismissed.map { .string($0.description) }),
             "already": .array(effect.already.map { .string($0.description) }),

@@ -57,48 +57,48 @@ struct RotateCommand: SurfaceCommand {
             throw CommandFailure.usage("--approver and --no-approver go with -t")
         }
         // New keys want the password, which is asked for once.
-        let workplace = try await CommandContext.open(options, identifying: !identity)
-        if let tresor { return try await rotate(tresor, workplace) }
+        let context = try await CommandContext.open(options, identifying: !identity)
+        if let tresor { return try await rotate(tresor, context) }
         try await IdentityRotation(
-            kit: kit, cost: try argon2id?.cost(), dryRun: trial.dryRun, yes: consent.yes, workplace: workplace
+            kit: kit, cost: try argon2id?.cost(), dryRun: trial.dryRun, yes: consent.yes, context: context
         ).perform()
     }
 
-    private func rotate(_ name: String, _ workplace: CommandContext) async throws {
+    private func rotate(_ name: String, _ context: CommandContext) async throws {
         guard kit.kit == nil, !kit.noKit, argon2id == nil else {
             throw CommandFailure.usage("--kit, --no-kit and --argon2id go with --identity")
         }
-        let session = try await workplace.unlock(to: "sign a change to \(DisplayText.name(name))")
-        let summary = try await workplace.tresors.find(name, for: session)
-        let title = workplace.tresors.title(of: summary)
-        let due = try await workplace.tresors.due(in: summary, session, dryRun: trial.dryRun)
+        let session = try await context.unlock(to: "sign a change to \(DisplayText.name(name))")
+        let summary = try await context.tresors.find(name, for: session)
+        let title = context.tresors.title(of: summary)
+        let due = try await context.tresors.due(in: summary, session, dryRun: trial.dryRun)
         let state = due.state
-        try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+        try await context.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         let effect: Effect
         do throws(TresorError) {
             effect = try session.tresors.effectBlocking(of: .rotate, in: state)
         } catch {
             guard error == .noAccess else { throw CommandFailure(error) }
-            if let failure = workplace.tresors.copyRefusal(of: state.tresor, session) { throw failure }
-            let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
+            if let failure = context.tresors.copyRefusal(of: state.tresor, session) { throw failure }
+            let owner = context.tresors.handle(of: context.tresors.owner(of: state), in: state)
             throw CommandFailure(
                 of: error, "only an owner can change the key of \(title)",
                 hints: ["ask \(owner) to run: tresor rotate -t \(Shell.word(name))"])
         }
-        let approvers = try await approvers(in: state, title, session, workplace)
+        let approvers = try await approvers(in: state, title, session, context)
         let count = state.members.count { !due.ended.contains($0.key) }
         let people = count == 1 ? "1 person stays" : "\(count) people stay"
         if trial.dryRun {
-            workplace.output.say("\(title) would use key \(state.epoch + 1); \(people)")
-            return try report(state, key: state.epoch, workplace)
+            context.output.say("\(title) would use key \(state.epoch + 1); \(people)")
+            return try report(state, key: state.epoch, context)
         }
-        if !consent.yes { workplace.tresors.explain(due, title) }
+        if !consent.yes { context.tresors.explain(due, title) }
         let next = state.epoch + (due.ended.isEmpty ? 1 : 2)
-        try workplace.confirm("\(title) gets key \(next); \(people).", yes: consent.yes)
+        try context.confirm("\(title) gets key \(next); \(people).", yes: consent.yes)
         let act = approvers.map(Act.setApprovers) ?? .rotate
-        let done = try await ServiceApprovers.perform(act, on: summary.tresor, name, session, workplace) {
+        let done = try await ServiceApprovers.perform(act, on: summary.tresor, name, session, context) {
             let settled = try await session.tresors.settle(due, before: .rotate, shown: effect)
-            await workplace.tresors.tell(session)
+            await context.tresors.tell(session)
             guard approvers != nil else {
                 return try await session.tresors.perform(act, on: summary.tresor, expecting: settled)
             }
@@ -108,22 +108,22 @@ struct RotateCommand: SurfaceCommand {
         }
         if let approvers {
             let names = approvers.map { DisplayText.name($0.handle.bytes) }.joined(separator: ", ")
-            workplace.output.say(approvers.isEmpty ? "nobody approves from now on" : "\(names) approves from now on")
+            context.output.say(approvers.isEmpty ? "nobody approves from now on" : "\(names) approves from now on")
             let word = Shell.word(name)
-            await ServiceApprovers.sayAbsent(approvers, of: word, session, workplace)
-            ServiceApprovers.sayStranded(Array(done.state.waiting.keys), in: done.state, of: word, workplace)
+            await ServiceApprovers.sayAbsent(approvers, of: word, session, context)
+            ServiceApprovers.sayStranded(Array(done.state.waiting.keys), in: done.state, of: word, context)
         }
         let key = done.effect.epoch ?? done.state.epoch
-        workplace.output.say("\(title) now uses key \(key)")
-        try report(done.state, key: key, workplace)
+        context.output.say("\(title) now uses key \(key)")
+        try report(done.state, key: key, context)
     }
 
     /// The people who approve from now on; `nil` if they stay.
     private func approvers(
-        in state: LogState, _ title: String, _ session: Session, _ workplace: CommandContext
+        in state: LogState, _ title: String, _ session: Session, _ context: CommandContext
     ) async throws -> [CardChain]? {
         guard noApprover || !approver.isEmpty else { return nil }
-        let chains = try await workplace.people.approvers(approver, workplace.verifier)
+        let chains = try await context.people.approvers(approver, context.verifier)
         do throws(TresorError) {
             _ = try session.tresors.effectBlocking(of: .setApprovers(chains), in: state)
         } catch {
@@ -133,9 +133,9 @@ struct RotateCommand: SurfaceCommand {
         return chains
     }
 
-    private func report(_ state: LogState, key: UInt64, _ workplace: CommandContext) throws {
+    private func report(_ state: LogState, key: UInt64, _ context: CommandContext) throws {
         guard options.json else { return }
-        try workplace.output.object([
+        try context.output.object([
             "type": "change", "change": "rotate", "tresor": .string(state.tresor.description),
             "key": .unsigned(key),
             "dry_run": .bool(trial.dryRun),

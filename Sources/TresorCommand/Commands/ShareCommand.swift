@@ -70,14 +70,14 @@ struct ShareCommand: SurfaceCommand {
 
     func perform() async throws {
         try checkArguments()
-        let workplace = try await CommandContext.open(options)
-        if let until, until.end.seconds < workplace.now {
-            let clock = Timestamp(seconds: workplace.now).date
+        let context = try await CommandContext.open(options)
+        if let until, until.end.seconds < context.now {
+            let clock = Timestamp(seconds: context.now).date
             throw CommandFailure.usage("--until has passed already: this clock says \(clock)")
         }
-        let people = try await candidates(workplace)
-        let session = try await workplace.unlock(to: "sign a change to \(tresor.shown)")
-        try await ShareRun(command: self, people: people, session: session, workplace: workplace).perform()
+        let people = try await candidates(context)
+        let session = try await context.unlock(to: "sign a change to \(tresor.shown)")
+        try await ShareRun(command: self, people: people, session: session, context: context).perform()
     }
 
     private func checkArguments() throws(CommandFailure) {
@@ -95,10 +95,10 @@ struct ShareCommand: SurfaceCommand {
     }
 
     /// Finds everyone named on the command line. Reads each card once, so keys are wrapped to the compared card.
-    private func candidates(_ workplace: CommandContext) async throws -> [Candidate] {
+    private func candidates(_ context: CommandContext) async throws -> [Candidate] {
         var found: [Candidate] = []
         for name in people {
-            let person = try await workplace.people.find(
+            let person = try await context.people.find(
                 name, card: card, takesCard: people.count == 1 && !acceptUnverified,
                 namesake: acceptUnverified ? .keepsHandle : .sharesHandle)
             guard person.trust != .me else {

@@ -11,7 +11,7 @@ struct ShareRun {
     /// The people in the order of the command line.
     let people: [Candidate]
     let session: Session
-    let workplace: CommandContext
+    let context: CommandContext
 
     /// The change in one tresor, as planned before the question.
     private struct Step {
@@ -32,16 +32,16 @@ struct ShareRun {
     }
 
     func perform() async throws {
-        let summaries = try await command.tresor.summaries(in: workplace, for: session)
+        let summaries = try await command.tresor.summaries(in: context, for: session)
         var tresors = SeveralTresors(count: summaries.count)
         for (text, summary) in zip(command.tresor.tresors, summaries) {
-            try await tresors.judge(workplace.tresors.title(of: summary)) { try await checkOwner(summary, text) }
+            try await tresors.judge(context.tresors.title(of: summary)) { try await checkOwner(summary, text) }
         }
         try checkAnswers()
         var steps: [Step] = []
         for (text, summary) in zip(command.tresor.tresors, summaries) {
             steps.append(
-                try await tresors.judge(workplace.tresors.title(of: summary)) { try await step(summary, text) })
+                try await tresors.judge(context.tresors.title(of: summary)) { try await step(summary, text) })
         }
         let (proved, unproved) = try provePeople()
         for step in steps where !command.dryRun {
@@ -49,7 +49,7 @@ struct ShareRun {
         }
         for step in steps {
             let (effect, state) = try await tresors.change(step.title) { try await self.change(step) }
-            await workplace.tresors.tell(session)
+            await context.tresors.tell(session)
             try report(effect, step, state, proved, unproved)
             await tellWaiting(step, state)
             if let seconds = command.wait, !command.dryRun {
@@ -60,7 +60,7 @@ struct ShareRun {
 
     private func checkOwner(_ summary: TresorSummary, _ text: String) async throws {
         guard let state = summary.state else { return }
-        let title = workplace.tresors.title(of: summary)
+        let title = context.tresors.title(of: summary)
         guard !summary.isOwn else {
             throw CommandFailure.usage(
                 "\(title) is what your devices tell each other: nobody else can be in it", hints: ["tresor list"])
@@ -69,14 +69,14 @@ struct ShareRun {
             throw CommandFailure(.waiting, "nobody has approved you in \(title) yet")
         }
         guard state.members[session.identity.user]?.role == .owner else {
-            let owner = workplace.tresors.handle(of: workplace.tresors.owner(of: state), in: state)
+            let owner = context.tresors.handle(of: context.tresors.owner(of: state), in: state)
             throw CommandFailure(
                 .noAccess, "only an owner can add people to \(title) (owned by \(owner))",
                 hints: ["ask \(owner) to run: \(shareLine(text))"])
         }
-        try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+        try await context.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
         guard let end = command.until?.end.seconds, !command.dryRun else { return }
-        try workplace.tresors.confirmLastDay(end, in: state, title)
+        try context.tresors.confirmLastDay(end, in: state, title)
     }
 
     private func shareLine(_ text: String) -> String {
@@ -94,7 +94,7 @@ struct ShareRun {
                 && command.number == nil && command.card == nil
         }
         for (name, person) in zip(command.people, people) where needsPerson && !person.trust.isVerified {
-            _ = try workplace.invocation.person(or: refusal(name))
+            _ = try context.invocation.person(or: refusal(name))
         }
     }
 
@@ -108,8 +108,8 @@ struct ShareRun {
     /// Judges one tresor; dates that have passed are removals by then.
     private func step(_ summary: TresorSummary, _ text: String) async throws -> Step {
         let chains = people.map(\.chain)
-        var due = try await workplace.tresors.due(in: summary, session, dryRun: command.dryRun)
-        if !due.ended.isEmpty { due = Due(try await workplace.tresors.settle(summary, session)) }
+        var due = try await context.tresors.due(in: summary, session, dryRun: command.dryRun)
+        if !due.ended.isEmpty { due = Due(try await context.tresors.settle(summary, session)) }
         let state = due.state
         try checkHistory(in: state, text)
         let affected = chains.filter { chain in
@@ -126,7 +126,7 @@ struct ShareRun {
             act = share
         }
         return Step(
-            summary: summary, text: text, title: workplace.tresors.title(of: summary), due: due, terms: terms,
+            summary: summary, text: text, title: context.tresors.title(of: summary), due: due, terms: terms,
             act: act, effect: effect, already: already)
     }
 
@@ -204,14 +204,14 @@ struct ShareRun {
             let proof = PersonVerifier.Proof(
                 number: command.number, card: command.card, accept: command.acceptUnverified || command.dryRun,
                 asksNobody: command.yes || command.dryRun, refusal: refusal(name))
-            let earlier = try workplace.verifier.earlierNumber(person)
-            guard try workplace.verifier.proves(person, by: proof) else { continue }
+            let earlier = try context.verifier.earlierNumber(person)
+            guard try context.verifier.proves(person, by: proof) else { continue }
             var object: JSONObject = [
                 "user": .string(person.chain.user.description), "number": .string(try person.chain.number().grouped),
             ]
             if let earlier { object["earlier_number"] = .string(earlier.grouped) }
             proved.append(.object(object))
-            if !command.dryRun { try workplace.verifier.pin(person, by: proof) }
+            if !command.dryRun { try context.verifier.pin(person, by: proof) }
         }
         guard command.number == nil, command.card == nil else { return (proved, []) }
         return (proved, people.filter { !$0.trust.isVerified })
@@ -220,7 +220,7 @@ struct ShareRun {
     /// Checks again that people who were to keep their access have not lost it during the question.
     private func checkUnchanged(_ step: Step) async throws {
         guard !step.already.isEmpty else { return }
-        let state = try await workplace.tresors.state(of: step.summary.tresor)
+        let state = try await context.tresors.state(of: step.summary.tresor)
         for user in step.already
         where Self.terms(of: user, in: state) != Self.terms(of: user, in: step.state) {
             throw CommandFailure(TresorError.busy)
@@ -237,7 +237,7 @@ struct ShareRun {
     private func waitForApproval(of users: [UserID], _ step: Step, seconds: Int) async throws {
         let end = ContinuousClock.now + .seconds(seconds)
         while true {
-            let state = try await workplace.tresors.state(of: step.summary.tresor)
+            let state = try await context.tresors.state(of: step.summary.tresor)
             let gone = users.filter { !state.isIn($0) }
             guard gone.isEmpty else {
                 throw CommandFailure(
@@ -245,7 +245,7 @@ struct ShareRun {
             }
             let waiting = users.filter { state.waiting[$0] != nil }
             if waiting.isEmpty {
-                return workplace.output.say("\(names(users).joined(separator: ", ")) can open \(step.title) now")
+                return context.output.say("\(names(users).joined(separator: ", ")) can open \(step.title) now")
             }
             guard ContinuousClock.now < end else {
                 throw CommandFailure(
@@ -261,9 +261,9 @@ struct ShareRun {
         var state = step.state
         if let act = step.act, !command.dryRun {
             let tresor = step.summary.tresor
-            (effect, state) = try await ServiceApprovers.perform(act, on: tresor, step.text, session, workplace) {
+            (effect, state) = try await ServiceApprovers.perform(act, on: tresor, step.text, session, context) {
                 let effect = try await session.tresors.settle(step.due, before: act, shown: step.effect)
-                await workplace.tresors.tell(session)
+                await context.tresors.tell(session)
                 return try await session.tresors.perform(
                     act, on: tresor, expecting: effect, acceptingUnverified: command.acceptUnverified)
             }
@@ -275,7 +275,7 @@ struct ShareRun {
     private func report(
         _ effect: Effect, _ step: Step, _ state: LogState, _ proved: [JSON], _ unproved: [Candidate]
     ) throws {
-        let (title, terms, output) = (step.title, step.terms, workplace.output)
+        let (title, terms, output) = (step.title, step.terms, context.output)
         let key = effect.epoch ?? state.epoch
         let would = command.dryRun ? "would be able to" : "can"
         let verb = terms.role == .reader ? "read" : terms.role == .writer ? "read and write" : "read, write and manage"
@@ -331,12 +331,12 @@ struct ShareRun {
         guard !waiting.isEmpty || step.effect.waits else { return }
         let approvers = state.approvers.compactMap { state.chain(of: $0) }
         let word = Shell.word(step.text)
-        await ServiceApprovers.sayAbsent(approvers, of: word, session, workplace)
-        ServiceApprovers.sayStranded(waiting, in: state, of: word, workplace)
+        await ServiceApprovers.sayAbsent(approvers, of: word, session, context)
+        ServiceApprovers.sayStranded(waiting, in: state, of: word, context)
     }
 
     private func names(_ users: [UserID]) -> [String] {
-        people.map(\.chain).filter { users.contains($0.user) }.map(workplace.name(of:))
+        people.map(\.chain).filter { users.contains($0.user) }.map(context.name(of:))
     }
 
     private func ids(_ users: [UserID]) -> JSON { .array(users.map { .string($0.description) }) }

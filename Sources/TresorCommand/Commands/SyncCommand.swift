@@ -62,45 +62,45 @@ struct SyncCommand: SurfaceCommand {
         guard !watch || !drop || consent.yes else {
             throw CommandFailure.usage("--watch asks nobody", hints: ["tresor … --yes"])
         }
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "sync records")
+        let context = try await CommandContext.open(options)
+        let session = try await context.unlock(to: "sync records")
         // Nobody is told to repair or delete something in the store of somebody else.
-        if tresors.isEmpty, let doubt = await workplace.storeDoubt() {
+        if tresors.isEmpty, let doubt = await context.storeDoubt() {
             Surroundings.current.storeDoubt.forget()
             throw CommandFailure(.forked, doubt, hints: [StoreDoubt.wayOut])
         }
         var tally = Tally()
-        let named = try await named(session, workplace, &tally)
-        guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, workplace) }
+        let named = try await named(session, context, &tally)
+        guard !watch else { return try await goOn(Set(named.map(\.tresor)), session, context) }
         var table = Table("TRESOR", "IN", "OUT", "STATE")
         var (own, summaries): (OwnTresorRun?, [TresorSummary]) = (nil, named)
         if tresors.isEmpty {
             let all: [TresorSummary]
-            (own, summaries, all) = try await begin(session, workplace)
+            (own, summaries, all) = try await begin(session, context)
             for apart in TresorResolver.madeWithOldKeys(all, session) {
                 tell(
                     TresorResolver.oldKeysWords, ["tresor verify --mine \(ShortID.text(of: apart.tresor))"], of: apart,
-                    workplace)
+                    context)
             }
         }
         var read: [TresorID] = []
         for summary in summaries where own == nil || !summary.isOwn {
             do throws(TresorError) {
                 let records = session.records(in: summary.tresor)
-                table.add(try await sync(summary, records, session, workplace, told: nil, mayAsk: true, &tally).cells)
+                table.add(try await sync(summary, records, session, context, told: nil, mayAsk: true, &tally).cells)
                 read.append(summary.tresor)
             } catch {
                 // Nobody named one for which they wait.
                 if error == .waiting, tresors.isEmpty { continue }
-                let failure = await workplace.failure(error, of: summary, session)
+                let failure = await context.failure(error, of: summary, session)
                 tally.errors.append(failure.error)
-                tell(failure.message, failure.hints, of: summary, workplace)
+                tell(failure.message, failure.hints, of: summary, context)
             }
         }
         try await own?.finish(read)
         tally.errors += own?.errors ?? []
-        if !options.json { try workplace.output.table(table) }
-        await workplace.tresors.tell(session)
+        if !options.json { try context.output.table(table) }
+        await context.tresors.tell(session)
         if let refusal = tally.refusal { throw refusal }
         if let worst = Severity.worst(tally.errors) { throw Exit(code: worst.exitCode) }
     }
@@ -110,20 +110,20 @@ struct SyncCommand: SurfaceCommand {
     /// Only an owner whose tresor lies apart is asked for here. Any other tresor is judged by the sync, which first takes
     /// away what a removed person has.
     private func named(
-        _ session: Session, _ workplace: CommandContext, _ tally: inout Tally
+        _ session: Session, _ context: CommandContext, _ tally: inout Tally
     ) async throws -> [TresorSummary] {
         var summaries: [TresorSummary] = []
         for text in tresors {
             do {
-                let summary = try await workplace.tresors.find(text, for: session)
+                let summary = try await context.tresors.find(text, for: session)
                 if summary.isApart, let state = summary.state {
-                    try await workplace.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
+                    try await context.verifier.verifyFounder(of: state, for: session, accept: false, hint: "")
                 }
                 summaries.append(summary)
             } catch {
                 guard tresors.count > 1, !watch else { throw error }
                 let failure = CommandFailure(error)
-                workplace.output.report.print(failure)
+                context.output.report.print(failure)
                 tally.errors.append(failure.error)
             }
         }
@@ -152,10 +152,10 @@ struct SyncCommand: SurfaceCommand {
     /// - Parameter told: what the exchange before this one said.
     /// - Returns: the exchange that goes on, the tresors as ``summaries(of:_:_:)`` gives them, and all that there are.
     private func begin(
-        _ session: Session, _ workplace: CommandContext, after told: Set<String> = []
+        _ session: Session, _ context: CommandContext, after told: Set<String> = []
     ) async throws(TresorError) -> (run: OwnTresorRun?, summaries: [TresorSummary], all: [TresorSummary]) {
         let all = try await session.tresors.all(readingStrangers: false)
-        let own = try await OwnTresorRun(of: all, session, workplace, after: told)
+        let own = try await OwnTresorRun(of: all, session, context, after: told)
         guard own.hasLearned else { return (own, Self.near(all), all) }
         // The store has named them already.
         let tresors = Set(all.map(\.tresor))
@@ -166,7 +166,7 @@ struct SyncCommand: SurfaceCommand {
     /// Syncs again whenever the store has news, until the task is cancelled. What failed is tried again each time.
     ///
     /// - Parameter named: the tresors of the options.
-    private func goOn(_ named: Set<TresorID>, _ session: Session, _ workplace: CommandContext) async throws {
+    private func goOn(_ named: Set<TresorID>, _ session: Session, _ context: CommandContext) async throws {
         var news = NewsWatch(client: session.client, interval: Surroundings.current.watchInterval)
         var records: [TresorID: Records] = [:]
         var rows: [TresorID: Row] = [:]
@@ -183,7 +183,7 @@ struct SyncCommand: SurfaceCommand {
                 var exchange: OwnTresorRun?
                 let summaries: [TresorSummary]
                 if isDue {
-                    (exchange, summaries, _) = try await begin(session, workplace, after: told)
+                    (exchange, summaries, _) = try await begin(session, context, after: told)
                 } else {
                     summaries = try await self.summaries(of: unfinished, named, session)
                 }
@@ -198,31 +198,31 @@ struct SyncCommand: SurfaceCommand {
                     do throws(TresorError) {
                         // The row says it all here; nobody is asked, so nothing is refused.
                         var tally = Tally()
-                        let row = try await sync(summary, known, session, workplace, told: rows[id], &tally)
+                        let row = try await sync(summary, known, session, context, told: rows[id], &tally)
                         failures[id] = nil
-                        if !options.json, row.isNews(after: rows[id]) { try tell(row, workplace) }
+                        if !options.json, row.isNews(after: rows[id]) { try tell(row, context) }
                         rows[id] = row
                         read.append(id)
                         if row.state != "ok" { unfinished?.insert(id) }
                     } catch {
                         rows[id] = nil
                         unfinished?.insert(id)
-                        try tell(error, of: id, &failures, workplace)
+                        try tell(error, of: id, &failures, context)
                     }
                 }
                 try await exchange?.finish(read)
                 if let exchange { (told, isDue) = (exchange.told, !exchange.isWhole) }
             } catch {
-                try tell(error, of: nil, &failures, workplace)
+                try tell(error, of: nil, &failures, context)
             }
-            await workplace.tresors.tell(session)
+            await context.tresors.tell(session)
         }
         try Cancellation.check()
     }
 
-    private func tell(_ row: Row, _ workplace: CommandContext) throws(TresorError) {
+    private func tell(_ row: Row, _ context: CommandContext) throws(TresorError) {
         do throws(CommandFailure) {
-            try workplace.output.line(row.cells.joined(separator: "  "))
+            try context.output.line(row.cells.joined(separator: "  "))
         } catch { throw .failed(.inputOutput) }
     }
 
@@ -230,7 +230,7 @@ struct SyncCommand: SurfaceCommand {
     /// fails is told once for all tresors, until it has listed them.
     private func tell(
         _ error: TresorError, of tresor: TresorID?, _ failures: inout [TresorID?: TresorError],
-        _ workplace: CommandContext
+        _ context: CommandContext
     ) throws(TresorError) {
         switch error {
         case .waiting where tresors.isEmpty: return
@@ -239,7 +239,7 @@ struct SyncCommand: SurfaceCommand {
         }
         let subject = if case .store = error { TresorID?.none } else { tresor }
         guard failures.updateValue(error, forKey: subject) != error else { return }
-        workplace.output.report.print(CommandFailure(error))
+        context.output.report.print(CommandFailure(error))
     }
 
     /// Syncs one tresor, and throws away what was not sent if that is wanted and confirmed. Says why nothing was sent, and
@@ -249,23 +249,23 @@ struct SyncCommand: SurfaceCommand {
     ///   - row: the row that was told of this tresor before; `nil` for none.
     ///   - mayAsk: whether to ask a person at a terminal about a clock far from the log's.
     private func sync(
-        _ summary: TresorSummary, _ records: Records, _ session: Session, _ workplace: CommandContext, told row: Row?,
+        _ summary: TresorSummary, _ records: Records, _ session: Session, _ context: CommandContext, told row: Row?,
         mayAsk: Bool = false, _ tally: inout Tally
     ) async throws(TresorError) -> Row {
-        let title = workplace.tresors.title(of: summary)
+        let title = context.tresors.title(of: summary)
         var report = try await records.sync(again: !watch)
-        if mayAsk, report.held == .failed(.clock), workplace.invocation.hasTerminal {
+        if mayAsk, report.held == .failed(.clock), context.invocation.hasTerminal {
             do {
-                try await workplace.tresors.acceptClock(in: summary.tresor, title, session)
+                try await context.tresors.acceptClock(in: summary.tresor, title, session)
                 report = try await records.sync()
             } catch {
                 tally.refusal = CommandFailure(error)
             }
         }
         await HomeRecords(of: records).keepWraps()
-        if drop, let loss = loss(report, session, isFile: workplace.service == nil) {
+        if drop, let loss = loss(report, session, isFile: context.service == nil) {
             do {
-                try workplace.confirm(
+                try context.confirm(
                     "\(loss): throw away \(Self.count(report.unsent)) of \(title)?", yes: consent.yes)
                 _ = try await records.dropUnsent(as: report.outbox)
                 report = try await records.sync(again: !watch)
@@ -284,31 +284,31 @@ struct SyncCommand: SurfaceCommand {
             Surroundings.current.obstacle.note(mayBeDone: false)
             let failure =
                 report.damaged == nil
-                ? await workplace.failure(held, of: summary, session)
+                ? await context.failure(held, of: summary, session)
                 : CommandFailure(
-                    sending: report, held, rotation: workplace.tresors.rotation(of: summary, for: session))
+                    sending: report, held, rotation: context.tresors.rotation(of: summary, for: session))
             let what =
                 report.sentCount == 0
                 ? "nothing was sent, and the changes stay"
                 : "\(Self.count(report.unsent)) \(report.unsent.count == 1 ? "stays" : "stay")"
             if held == .failed(.notNoted) {
                 let unnoted = UnnotedChange.failure(report.outbox, sentTo: title)
-                tell(unnoted.message, unnoted.hints, of: summary, workplace)
+                tell(unnoted.message, unnoted.hints, of: summary, context)
             } else {
-                tell("\(what) in your home: \(failure.message)", failure.hints, of: summary, workplace)
+                tell("\(what) in your home: \(failure.message)", failure.hints, of: summary, context)
             }
         }
         if report.isGone, !report.unsent.isEmpty {
-            let failure = await workplace.failure(.noAccess, of: summary, session)
+            let failure = await context.failure(.noAccess, of: summary, session)
             tell(
                 "\(Self.count(report.unsent)) cannot be sent: \(failure.message)",
-                failure.hints + ["tresor sync -t \(workplace.tresors.word(of: summary)) --drop"], of: summary, workplace
+                failure.hints + ["tresor sync -t \(context.tresors.word(of: summary)) --drop"], of: summary, context
             )
         }
-        if report.receivedCount > 0 { await tellVersions(in: report, of: records, summary, workplace) }
+        if report.receivedCount > 0 { await tellVersions(in: report, of: records, summary, context) }
         if options.json {
             do throws(CommandFailure) {
-                try workplace.output.object(Self.object(report))
+                try context.output.object(Self.object(report))
             } catch { throw .failed(.inputOutput) }
         }
         return next
@@ -316,21 +316,21 @@ struct SyncCommand: SurfaceCommand {
 
     /// Says which record somebody changed beside another change, when that has come.
     private func tellVersions(
-        in report: SyncReport, of records: Records, _ summary: TresorSummary, _ workplace: CommandContext
+        in report: SyncReport, of records: Records, _ summary: TresorSummary, _ context: CommandContext
     ) async {
         let several = (try? await HomeRecords(of: records).withVersions(in: report)) ?? []
         guard let first = several.first else { return }
         let rest = several.count == 1 ? " has" : " and \(several.count - 1) more have"
         tell(
             "\(DisplayText.quoted(first))\(rest) several versions",
-            ["tresor records -t \(workplace.tresors.word(of: summary)) --versions"], of: summary, workplace)
+            ["tresor records -t \(context.tresors.word(of: summary)) --versions"], of: summary, context)
     }
 
     private func tell(
-        _ text: String, _ hints: [String], of summary: TresorSummary, _ workplace: CommandContext
+        _ text: String, _ hints: [String], of summary: TresorSummary, _ context: CommandContext
     ) {
-        workplace.output.say("\(workplace.tresors.title(of: summary)): \(text)")
-        for hint in hints { workplace.output.hint(hint) }
+        context.output.say("\(context.tresors.title(of: summary)): \(text)")
+        for hint in hints { context.output.hint(hint) }
     }
 
     /// Why what is unsent cannot be sent: the person has left, or has named the tresor and is a reader of it, or a limit is

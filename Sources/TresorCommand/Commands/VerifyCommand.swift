@@ -60,36 +60,36 @@ struct VerifyCommand: SurfaceCommand {
         guard !options.batch || number != nil || card != nil else {
             throw CommandFailure.usage("--batch needs a safety number", hints: ["tresor … --number \"DIGITS\""])
         }
-        let workplace = try await CommandContext.open(options)
-        let person = try await found(name, workplace)
+        let context = try await CommandContext.open(options)
+        let person = try await found(name, context)
         guard person.trust != .me else { throw CommandFailure.usage("that is you") }
-        try reportLookalikes(of: person.chain, workplace)
-        let earlier = try workplace.verifier.earlierNumber(person)
-        let replaced = replace ? try workplace.client.people.replacedBlocking(by: person.chain) : []
-        if !replaced.isEmpty { try confirmReplacing(replaced, by: person.chain, workplace) }
+        try reportLookalikes(of: person.chain, context)
+        let earlier = try context.verifier.earlierNumber(person)
+        let replaced = replace ? try context.client.people.replacedBlocking(by: person.chain) : []
+        if !replaced.isEmpty { try confirmReplacing(replaced, by: person.chain, context) }
         let proof = PersonVerifier.Proof(
             number: number, card: card, asksNobody: yes,
             refusal: .usage(
                 "there is no terminal to compare safety numbers on", hints: ["tresor … --number \"DIGITS\""]))
-        let chain = try workplace.verifier.verified(person, by: proof, replacing: replace)
+        let chain = try context.verifier.verified(person, by: proof, replacing: replace)
         if number == nil, card == nil, person.trust == .verified, !replace {
-            let clause = try OccasionWords.pin(of: chain.user, workplace.client).map { ": \(OccasionWords.clause($0))" }
-            workplace.output.say("\(workplace.name(of: chain)) is verified\(clause ?? "")")
+            let clause = try OccasionWords.pin(of: chain.user, context.client).map { ": \(OccasionWords.clause($0))" }
+            context.output.say("\(context.name(of: chain)) is verified\(clause ?? "")")
         }
         var object: JSONObject = [
             "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
             "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(try chain.number().grouped),
         ]
-        if let pin = try OccasionWords.pin(of: chain.user, workplace.client) {
+        if let pin = try OccasionWords.pin(of: chain.user, context.client) {
             object["how"] = .string(OccasionWords.word(pin.occasion))
         }
         if let earlier { object["earlier_number"] = .string(earlier.grouped) }
         if let first = replaced.first {
             object["replaced_number"] = .string(try first.number().grouped)
             object["tresors_naming_replaced"] = tell(
-                try await tresorsNaming(replaced.map(\.user), workplace), "replaced", workplace)
+                try await tresorsNaming(replaced.map(\.user), context), "replaced", context)
         }
-        if options.json { try workplace.output.object(object) }
+        if options.json { try context.output.object(object) }
     }
 
     /// Takes back that a person is verified. The store is asked for nothing: a wrong one may not be there any more.
@@ -97,9 +97,9 @@ struct VerifyCommand: SurfaceCommand {
         guard number == nil, card == nil, !replace else {
             throw CommandFailure.usage("--give-up takes a PERSON, and none of --number, --card and --replace")
         }
-        let workplace = try CommandContext.local(options)
+        let context = try CommandContext.local(options)
         let handle = try? Name(typed: name)
-        let pins = try workplace.client.people.pinnedBlocking()
+        let pins = try context.client.people.pinnedBlocking()
         let named = pins.filter { Base32.namedBy(name, $0.chain.user.digest.bytes) }
         let verified = pins.filter { !$0.isReplaced && ($0.chain.handle == handle || named.contains($0)) }
         // Somebody who was given up before is found by their user id alone.
@@ -115,20 +115,20 @@ struct VerifyCommand: SurfaceCommand {
                 .usage, "\(DisplayText.name(name)) can mean several people: \(list.joined(separator: "; "))",
                 hints: ids.map { HintCompletion.replacing(name, with: $0) })
         }
-        let (shown, number) = (workplace.name(of: chain), try chain.number().grouped)
-        workplace.output.explain("  \(shown)  \(number)")
+        let (shown, number) = (context.name(of: chain), try chain.number().grouped)
+        context.output.explain("  \(shown)  \(number)")
         let isVerified = !verified.isEmpty
-        try workplace.confirm(
+        try context.confirm(
             isVerified ? "\(shown) is verified. take that back?" : "\(shown) was given up. say so again?", yes: yes)
-        try workplace.client.people.giveUpBlocking(chain.user)
-        workplace.output.say(isVerified ? "\(shown) is not verified any more" : "\(shown) stays given up")
+        try context.client.people.giveUpBlocking(chain.user)
+        context.output.say(isVerified ? "\(shown) is not verified any more" : "\(shown) stays given up")
         let naming = tell(
-            try workplace.client.logs.knownBlocking().filter { tresor in
-                let state = try? workplace.client.archive.verifiedState(of: tresor)
+            try context.client.logs.knownBlocking().filter { tresor in
+                let state = try? context.client.archive.verifiedState(of: tresor)
                 return state?.members[chain.user] != nil
-            }, "given up", workplace)
+            }, "given up", context)
         guard options.json else { return }
-        try workplace.output.object([
+        try context.output.object([
             "type": "verified", "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
             "generation": .unsigned(UInt64(chain.newest.generation)), "number": .string(number), "given_up": true,
             "tresors_naming_replaced": naming,
@@ -136,43 +136,43 @@ struct VerifyCommand: SurfaceCommand {
     }
 
     /// Says which tresors still name people who were replaced or given up, and lists them.
-    private func tell(_ tresors: [TresorID], _ fate: String, _ workplace: CommandContext) -> JSON {
+    private func tell(_ tresors: [TresorID], _ fate: String, _ context: CommandContext) -> JSON {
         for tresor in tresors {
-            workplace.output.say("tresor \(tresor.description.prefix(10)) still names the \(fate) person")
+            context.output.say("tresor \(tresor.description.prefix(10)) still names the \(fate) person")
         }
         return .array(tresors.map { .string($0.description) })
     }
 
     /// Names the people whom this home knows under a handle that looks like this one. They may not be who is meant. Says so
     /// too of a handle that is not spelled as it looks.
-    private func reportLookalikes(of chain: CardChain, _ workplace: CommandContext) throws {
-        if let spelling = ShownPeople.spelling(of: chain) { workplace.output.say(spelling) }
-        let mine = try workplace.client.people.ownChain()?.user
-        for other in try workplace.client.people.lookalikes().others(like: chain.handle, of: chain.user) {
+    private func reportLookalikes(of chain: CardChain, _ context: CommandContext) throws {
+        if let spelling = ShownPeople.spelling(of: chain) { context.output.say(spelling) }
+        let mine = try context.client.people.ownChain()?.user
+        for other in try context.client.people.lookalikes().others(like: chain.handle, of: chain.user) {
             let who = other.user == mine ? "you are" : "somebody whom you verified is"
             let how = other.handle == chain.handle ? "the same" : "almost the same"
             let names = [other, chain].map { ShownPeople.marked($0.handle, of: $0.user) }
-            workplace.output.say("\(who) called \(how): \(names[0]) is not \(names[1])")
+            context.output.say("\(who) called \(how): \(names[0]) is not \(names[1])")
         }
     }
 
-    private func found(_ name: String, _ workplace: CommandContext) async throws -> Candidate {
-        if !replace, card == nil, let other = try await impostor(name, workplace),
+    private func found(_ name: String, _ context: CommandContext) async throws -> Candidate {
+        if !replace, card == nil, let other = try await impostor(name, context),
             case .changed(let pinned) = other.trust
         {
             throw try PersonResolver.changed(
                 other.chain, from: pinned,
                 hints: [HintCompletion.replacing(name, with: ShortID.text(of: other.user)), "tresor … --replace"])
         }
-        return try await workplace.people.find(
+        return try await context.people.find(
             name, card: card, takesCard: true, namesake: replace ? .losesHandle : .sharesHandle)
     }
 
     /// The person with the given number whom the store offers under the handle of a pinned one.
-    private func impostor(_ name: String, _ workplace: CommandContext) async throws -> Person? {
+    private func impostor(_ name: String, _ context: CommandContext) async throws -> Person? {
         guard let number, let handle = try? Name(typed: name) else { return nil }
-        let told = try workplace.verifier.number(number, of: DisplayText.name(name))
-        return try await workplace.client.people.impostors(of: handle).first { try $0.chain.number() == told }
+        let told = try context.verifier.number(number, of: DisplayText.name(name))
+        return try await context.client.people.impostors(of: handle).first { try $0.chain.number() == told }
     }
 
     /// Shows a tresor that bears this person's old keys, asks whether they made it, and notes it.
@@ -180,42 +180,42 @@ struct VerifyCommand: SurfaceCommand {
         guard person == nil, number == nil, card == nil, !replace, !giveUp, !yes else {
             throw CommandFailure.usage("--mine T stands alone")
         }
-        let workplace = try await CommandContext.open(options)
-        let session = try await workplace.unlock(to: "confirm a tresor of yours")
-        let summary = try await workplace.tresors.find(text, for: session, isClaimed: true)
+        let context = try await CommandContext.open(options)
+        let session = try await context.unlock(to: "confirm a tresor of yours")
+        let summary = try await context.tresors.find(text, for: session, isClaimed: true)
         guard let state = summary.state else { throw CommandFailure(summary.error ?? .notFound) }
-        let title = workplace.tresors.title(of: summary)
+        let title = context.tresors.title(of: summary)
         guard state.founder == session.identity.user else {
-            throw CommandFailure.usage("\(title) was made by \(workplace.tresors.handle(of: state.founder, in: state))")
+            throw CommandFailure.usage("\(title) was made by \(context.tresors.handle(of: state.founder, in: state))")
         }
         // The keys of now prove it until there are newer ones. From then on, the person's word does.
         let isProved = summary.founderTrust == .me
         let isNoted = session.tresors.isConfirmedBlocking(state.tresor)
-        let asks = !isProved || (!isNoted && workplace.invocation.hasTerminal)
+        let asks = !isProved || (!isNoted && context.invocation.hasTerminal)
         if asks {
-            try workplace.proveMarks(session)
-            try ask(state, title, withOldKeys: !isProved, workplace)
+            try context.proveMarks(session)
+            try ask(state, title, withOldKeys: !isProved, context)
             try session.tresors.confirmMineBlocking(state)
         }
-        workplace.output.say(
+        context.output.say(
             asks || isNoted
                 ? "\(title) is yours"
                 : "\(title) is yours by the keys that you have now; for the time after newer ones, confirm at a terminal that you "
                     + "made it: \(HintCompletion.command("verify --mine \(state.tresor.description.prefix(10))"))")
-        if state.members[session.identity.user] != nil { try await workplace.addNewestCard(of: session, to: state) }
+        if state.members[session.identity.user] != nil { try await context.addNewestCard(of: session, to: state) }
         guard options.json else { return }
-        try workplace.output.object(["type": "tresor", "tresor": .string(state.tresor.description), "state": "ok"])
+        try context.output.object(["type": "tresor", "tresor": .string(state.tresor.description), "state": "ok"])
     }
 
     private func ask(
-        _ state: LogState, _ title: String, withOldKeys isOld: Bool, _ workplace: CommandContext
+        _ state: LogState, _ title: String, withOldKeys isOld: Bool, _ context: CommandContext
     ) throws {
-        let terminal = try workplace.invocation.person(or: .usage("this needs a person at a terminal"))
+        let terminal = try context.invocation.person(or: .usage("this needs a person at a terminal"))
         let rows = state.members.keys.sorted().map { user in
             let admission = state.admission(of: user, at: state.head.sequence)
             let date = admission.map { Timestamp(seconds: $0.time).date } ?? "-"
             let role = state.members[user]?.role.description ?? "-"
-            return "  \(workplace.tresors.handle(of: user, in: state))  \(role)  since \(date)\n"
+            return "  \(context.tresors.handle(of: user, in: state))  \(role)  since \(date)\n"
         }
         let newest = Timestamp(seconds: state.headTime).date
         try terminal.show("\(title)  \(state.tresor.description)\n\(rows.joined())  newest entry \(newest)\n")
@@ -225,18 +225,18 @@ struct VerifyCommand: SurfaceCommand {
         }
     }
 
-    private func confirmReplacing(_ pinned: [CardChain], by chain: CardChain, _ workplace: CommandContext) throws {
+    private func confirmReplacing(_ pinned: [CardChain], by chain: CardChain, _ context: CommandContext) throws {
         let name = DisplayText.name(chain.handle.bytes)
-        for other in pinned { workplace.output.explain("  before  \(try other.number().grouped)") }
-        workplace.output.explain("  now     \(try chain.number().grouped)")
-        try workplace.confirm("\(name) was somebody else until now. replace them?", yes: yes)
+        for other in pinned { context.output.explain("  before  \(try other.number().grouped)") }
+        context.output.explain("  now     \(try chain.number().grouped)")
+        try context.confirm("\(name) was somebody else until now. replace them?", yes: yes)
     }
 
     /// The tresors that still name one of the old ids, which the caller reports after a replacement.
-    private func tresorsNaming(_ old: [UserID], _ workplace: CommandContext) async throws -> [TresorID] {
+    private func tresorsNaming(_ old: [UserID], _ context: CommandContext) async throws -> [TresorID] {
         var naming: [TresorID] = []
-        for tresor in try workplace.client.logs.knownBlocking() {
-            let state = try? await workplace.client.logs.state(of: tresor)
+        for tresor in try context.client.logs.knownBlocking() {
+            let state = try? await context.client.logs.state(of: tresor)
             if let state, old.contains(where: { state.members[$0] != nil }) { naming.append(tresor) }
         }
         return naming

@@ -7,7 +7,7 @@ import TresorRemote
 
 /// A service, asked for what no ``Store`` has in the name of this home's person (SPEC §18.6).
 struct AskedService: Sendable {
-    let workplace: CommandContext
+    let context: CommandContext
     let session: Session
     /// The address, fit to be shown.
     let place: String
@@ -18,30 +18,30 @@ struct AskedService: Sendable {
     /// - Parameter reason: completes "password for anna (to …)".
     /// - Throws: 64 if the store is a file; the errors of ``CommandContext/open(_:creating:identifying:)``.
     static func open(_ options: GlobalOptions, to reason: String) async throws -> AskedService {
-        let workplace = try await workplace(options, identifying: true)
-        guard let client = workplace.service else { throw needed }
+        let context = try await context(options, identifying: true)
+        guard let client = context.service else { throw needed }
         return AskedService(
-            workplace: workplace, session: try await workplace.unlock(to: reason),
-            place: DisplayText.quoted(try workplace.invocation.places.store()), client: client)
+            context: context, session: try await context.unlock(to: reason),
+            place: DisplayText.quoted(try context.invocation.places.store()), client: client)
     }
 
     /// Opens the service, in nobody's name unless `identifying` says so.
     ///
     /// - Throws: 64 if the store is a file.
-    static func workplace(_ options: GlobalOptions, identifying: Bool = false) async throws -> CommandContext {
+    static func context(_ options: GlobalOptions, identifying: Bool = false) async throws -> CommandContext {
         let isService = try CommandContext.local(options).invocation.places.service() != nil
         guard isService else { throw needed }
         return try await CommandContext.open(options, identifying: identifying)
     }
 
     /// The service of a command that works on files too; `nil` if the store is a file.
-    init?(_ session: Session, _ workplace: CommandContext) {
-        guard let client = workplace.service, let place = try? workplace.invocation.places.store() else { return nil }
-        self.init(workplace: workplace, session: session, place: DisplayText.quoted(place), client: client)
+    init?(_ session: Session, _ context: CommandContext) {
+        guard let client = context.service, let place = try? context.invocation.places.store() else { return nil }
+        self.init(context: context, session: session, place: DisplayText.quoted(place), client: client)
     }
 
-    private init(workplace: CommandContext, session: Session, place: String, client: ServiceClient) {
-        self.workplace = workplace
+    private init(context: CommandContext, session: Session, place: String, client: ServiceClient) {
+        self.context = context
         self.session = session
         self.place = place
         self.client = client

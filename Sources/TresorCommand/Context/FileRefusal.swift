@@ -6,7 +6,7 @@ import TresorCrypto
 
 /// Explains why a sealed file is refused, as far as that can be told.
 struct FileRefusal {
-    let workplace: CommandContext
+    let context: CommandContext
     let session: Session
     let input: InputFile
     /// Whether the opened content is sealed again.
@@ -17,9 +17,9 @@ struct FileRefusal {
     func failure(_ error: TresorError, _ header: FileHeader) async -> CommandFailure {
         guard error == .noAccess else {
             if error == .unverified,
-                let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
+                let state = try? await context.client.logs.state(of: header.tresor, remembering: .no)
             {
-                let people = workplace.people.peopleToCompare(in: state)
+                let people = context.people.peopleToCompare(in: state)
                 return CommandFailure(
                     of: error, "\(input.shownName) was sealed by someone whose safety number must be compared again",
                     hints: people.prefix(3).map { "tresor verify \(Shell.word($0.handle, or: $0.user))" },
@@ -30,29 +30,29 @@ struct FileRefusal {
             if error == .forked {
                 return CommandFailure(
                     of: error, "\(input.shownName) or the store belongs to another history than this home has verified",
-                    hints: workplace.tresors.forkHints(of: header.tresor), file: input.path)
+                    hints: context.tresors.forkHints(of: header.tresor), file: input.path)
             }
             let failure = Self.failure(error, input)
             guard error == .altered, input.change == nil,
-                let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
+                let state = try? await context.client.logs.state(of: header.tresor, remembering: .no)
             else { return failure }
             return addingHistory(to: failure, of: header, in: state)
         }
         let id = header.tresor.description.prefix(10)
         let state: LogState?
         do throws(TresorError) {
-            state = try await workplace.client.logs.state(of: header.tresor, remembering: .no)
+            state = try await context.client.logs.state(of: header.tresor, remembering: .no)
         } catch {
             // The store never had the log: it may be another machine's.
             if error == .notFound { return missing(header.tresor) }
             state = nil
         }
-        guard let state, workplace.tresors.isKnown(header.tresor), let owner = state.chain(of: state.founder) else {
+        guard let state, context.tresors.isKnown(header.tresor), let owner = state.chain(of: state.founder) else {
             return CommandFailure(
                 of: error, "\(input.shownName) is in the tresor \(id), which you cannot read",
                 hints: ["ask its owner to run: tresor share -t \(id) \(me)"], file: input.path)
         }
-        let handle = workplace.tresors.name(owner.handle, of: owner.user, in: state)
+        let handle = context.tresors.name(owner.handle, of: owner.user, in: state)
         if state.members[session.identity.user] == nil {
             let name = session.tresors.knownNameBlocking(of: header.tresor)
             let title = name.map { DisplayText.name($0.bytes) } ?? String(id)
@@ -61,7 +61,7 @@ struct FileRefusal {
             return CommandFailure(
                 of: error,
                 "\(input.shownName) is in \(title) (owned by \(handle)), which you \(isFormer ? "can no longer" : "cannot") read",
-                hints: workplace.tresors.waysBack(to: state, session, word: word), file: input.path)
+                hints: context.tresors.waysBack(to: state, session, word: word), file: input.path)
         }
         return await failure(error, header, in: state)
     }
@@ -83,15 +83,15 @@ struct FileRefusal {
 
     /// Explains a store that shows less of the log than the file names: an old copy, or a forged file.
     private func behind(_ header: FileHeader) async -> CommandFailure {
-        let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no)
+        let state = try? await context.client.logs.state(of: header.tresor, remembering: .no)
         let name = session.tresors.knownNameBlocking(of: header.tresor).map { DisplayText.name($0.bytes) }
         let title = name ?? String(header.tresor.description.prefix(10))
         let shown = state.map { "entry \($0.head.sequence)" } ?? "no entry"
-        let owner = state.map(workplace.tresors.owner)
+        let owner = state.map(context.tresors.owner)
         var hints: [String] = []
-        if let state, let owner, workplace.service == nil {
+        if let state, let owner, context.service == nil {
             // Nothing proves yet who sealed the file: the owner of the tresor has to ask.
-            let name = owner == session.user ? "its author" : workplace.tresors.handle(of: owner, in: state)
+            let name = owner == session.user ? "its author" : context.tresors.handle(of: owner, in: state)
             hints = ["ask \(name) to run: tresor export -t \(ShortID.text(of: header.tresor))"]
         }
         return CommandFailure(
@@ -103,11 +103,11 @@ struct FileRefusal {
 
     /// Names the members who would gain access to a resealed file.
     private func newcomers(_ error: TresorError, _ header: FileHeader) async -> CommandFailure? {
-        guard let state = try? await workplace.client.logs.state(of: header.tresor, remembering: .no) else {
+        guard let state = try? await context.client.logs.state(of: header.tresor, remembering: .no) else {
             return nil
         }
         let newcomers = state.newcomers(after: header.epoch)
-        let names = newcomers.prefix(3).map { workplace.tresors.handle(of: $0, in: state) }
+        let names = newcomers.prefix(3).map { context.tresors.handle(of: $0, in: state) }
         let others = newcomers.count > 3 ? " and \(newcomers.count - 3) others" : ""
         return CommandFailure(
             of: error,
@@ -117,21 +117,21 @@ struct FileRefusal {
     }
 
     private func missing(_ tresor: TresorID) -> CommandFailure {
-        let path = (try? workplace.invocation.places.store()) ?? "store.db"
+        let path = (try? context.invocation.places.store()) ?? "store.db"
         let id = ShortID.text(of: tresor)
         let words =
             "\(input.shownName) is in the tresor \(id), which the store at \(DisplayText.quoted(path)) does not have, "
             + "or the file is damaged"
-        if let other = workplace.client.archive.otherStore(of: tresor) {
+        if let other = context.client.archive.otherStore(of: tresor) {
             let place = DisplayText.quoted(String(decoding: other.bytes, as: UTF8.self))
             return CommandFailure(
                 .notFound, "\(words); you first saw it in \(place)",
-                hints: [workplace.tresors.hint(to: other)].compactMap { $0 }, file: input.path)
+                hints: [context.tresors.hint(to: other)].compactMap { $0 }, file: input.path)
         }
         let other = "tresor … {--store} --store FILE"
         return CommandFailure(
             .notFound, words,
-            hints: workplace.service == nil
+            hints: context.service == nil
                 ? ["ask its author to run: tresor export -t \(id) -o EXPORT", "tresor import EXPORT", other] : [other],
             file: input.path)
     }
@@ -141,7 +141,7 @@ struct FileRefusal {
         let user = session.identity.user
         let name = session.tresors.knownNameBlocking(of: state.tresor)
         let title = name.map { DisplayText.name($0.bytes) } ?? String(state.tresor.description.prefix(10))
-        let owner = workplace.tresors.handle(of: state.founder, in: state)
+        let owner = context.tresors.handle(of: state.founder, in: state)
         if state.chain(of: user)?.isNewer(than: session.identity.chain) == true {
             let reason = OldKeys.reason
             return CommandFailure(
@@ -151,11 +151,11 @@ struct FileRefusal {
             return CommandFailure(
                 of: error, "you can read \(title) (owned by \(owner)) but not write to it", file: input.path)
         }
-        if isResealing, var failure = workplace.tresors.copyRefusal(of: state.tresor, session) {
+        if isResealing, var failure = context.tresors.copyRefusal(of: state.tresor, session) {
             failure.file = input.path
             return failure
         }
-        if let wraps = try? await workplace.client.store.wraps(of: user, in: state.tresor, epoch: state.epoch),
+        if let wraps = try? await context.client.store.wraps(of: user, in: state.tresor, epoch: state.epoch),
             wraps.isEmpty
         {
             let word = name.map { Shell.word($0, or: state.tresor) } ?? String(state.tresor.description.prefix(10))
@@ -205,6 +205,6 @@ struct FileRefusal {
     }
 
     private var me: String {
-        (try? workplace.client.identityFileBlocking().chain).map { Shell.word($0.handle, or: $0.user) } ?? "YOU"
+        (try? context.client.identityFileBlocking().chain).map { Shell.word($0.handle, or: $0.user) } ?? "YOU"
     }
 }

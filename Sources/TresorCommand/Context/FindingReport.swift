@@ -7,28 +7,28 @@ import TresorStore
 
 /// Prints one finding per line, and ends with the exit code of the worst.
 struct FindingReport {
-    let workplace: CommandContext
+    let context: CommandContext
     /// Opens the names of tresors; without it their ids are shown.
     var session: Session?
     private var errors: [CommandError] = []
     /// Whether the store has nothing of this person. Nobody is told to write to what may be another one.
     private var isStoreDoubtful = false
 
-    init(workplace: CommandContext) { self.workplace = workplace }
+    init(context: CommandContext) { self.context = context }
 
     /// The same report, continued with a store.
-    func continued(in workplace: CommandContext) -> FindingReport {
-        var report = FindingReport(workplace: workplace)
+    func continued(in context: CommandContext) -> FindingReport {
+        var report = FindingReport(context: context)
         report.errors = errors
         return report
     }
 
     /// Names the store and the home that are looked at, and says if the store may be another one than the person means.
     mutating func addStore() async throws {
-        let (places, doubt) = (workplace.invocation.places, await workplace.storeDoubt())
+        let (places, doubt) = (context.invocation.places, await context.storeDoubt())
         Surroundings.current.storeDoubt.forget()
         isStoreDoubtful = doubt != nil
-        let store = try workplace.service == nil ? Paths.absolute(places.store()) : places.store()
+        let store = try context.service == nil ? Paths.absolute(places.store()) : places.store()
         let home = "the home is \(DisplayText.quoted(Paths.absolute(places.data)))"
         try add(doubt == nil ? "ok" : "warn", "store", "\(doubt ?? DisplayText.quoted(store)); \(home)", nil)
     }
@@ -48,7 +48,7 @@ struct FindingReport {
             let names = options.joined(separator: " and ")
             try add("warn", "store", "\(names) \(verb) left out: the home alone is checked", nil)
         }
-        for finding in try await workplace.client.audit.check([]) where Self.isOfHome(finding) { try add(finding) }
+        for finding in try await context.client.audit.check([]) where Self.isOfHome(finding) { try add(finding) }
     }
 
     /// Whether a finding is about the home alone, whatever a store has.
@@ -88,7 +88,7 @@ struct FindingReport {
         guard finding.remark == .failed(.altered) else { return nil }
         switch finding.subject {
         case .file(let object): return object
-        case .identity: return (try? workplace.client.identityFileBlocking()) == nil ? .identity : nil
+        case .identity: return (try? context.client.identityFileBlocking()) == nil ? .identity : nil
         default: return nil
         }
     }
@@ -96,15 +96,15 @@ struct FindingReport {
     /// - Parameter error: the error with which a bad finding ends the command.
     mutating func add(_ level: String, _ subject: String, _ text: String, _ error: CommandError?) throws {
         if let error { errors.append(error) }
-        guard workplace.output.isJSON else {
-            return try workplace.output.line(
+        guard context.output.isJSON else {
+            return try context.output.line(
                 "\(level)\(String(repeating: " ", count: 5 - level.count))\(subject)  \(text)")
         }
         var object: JSONObject = [
             "type": "finding", "level": .string(level), "subject": .string(subject), "text": .string(text),
         ]
         if let error { object["error"] = .string(error.name) }
-        try workplace.output.object(object)
+        try context.output.object(object)
     }
 
     func finish() throws(Exit) {
@@ -136,16 +136,16 @@ struct FindingReport {
 
     /// An id as long as its reader needs it: whole for a program.
     func shown(_ id: some CustomStringConvertible) -> String {
-        workplace.output.isJSON ? id.description : String(id.description.prefix(10))
+        context.output.isJSON ? id.description : String(id.description.prefix(10))
     }
 
-    private var mine: CardChain? { try? workplace.client.identityFileBlocking().chain }
+    private var mine: CardChain? { try? context.client.identityFileBlocking().chain }
 
     private func name(_ user: UserID) -> String {
-        guard !workplace.output.isJSON else { return user.description }
-        if let mine, mine.user == user { return workplace.name(of: mine) }
-        let pinned = (try? workplace.client.people.pinnedBlocking())?.first { $0.chain.user == user }
-        return pinned.map { workplace.name(of: $0.chain) } ?? ShortID.text(of: user)
+        guard !context.output.isJSON else { return user.description }
+        if let mine, mine.user == user { return context.name(of: mine) }
+        let pinned = (try? context.client.people.pinnedBlocking())?.first { $0.chain.user == user }
+        return pinned.map { context.name(of: $0.chain) } ?? ShortID.text(of: user)
     }
 
     /// The ways out for a tresor of which the store shows nothing.
@@ -158,12 +158,12 @@ struct FindingReport {
     private func elsewhere(_ path: String) -> String {
         "this store does not have the copy that the recovery kit opens; "
             + "\(DisplayText.quoted(path)) had it: "
-            + HintCompletion.command("check \(workplace.invocation.places.options(to: path))")
+            + HintCompletion.command("check \(context.invocation.places.options(to: path))")
     }
 
     /// The words for unfinished work, as far as the journal tells.
     private var interruption: String {
-        let client = workplace.client
+        let client = context.client
         guard (try? client.cleanup.isIntroducingBlocking()) == true else {
             return "a change of password, kit, devices or keys was interrupted: "
                 + "repeat it, or delete what it left in the store: "
@@ -177,7 +177,7 @@ struct FindingReport {
     /// How this home came to know a person.
     private func occasion(of subject: Finding.Subject) -> String {
         guard case .person(let user) = subject,
-            let pin = try? OccasionWords.pin(of: user, workplace.client)
+            let pin = try? OccasionWords.pin(of: user, context.client)
         else { return "" }
         return "; \(OccasionWords.clause(pin))"
     }
@@ -210,7 +210,7 @@ struct FindingReport {
             "the store does not have the newest card" + way(": \(HintCompletion.command("check --repair"))")
         case .newerKeys:
             "\(OldKeys.finding): "
-                + OldKeys.ways(isService: workplace.service != nil).map(HintCompletion.complete)
+                + OldKeys.ways(isService: context.service != nil).map(HintCompletion.complete)
                 .joined(separator: ", or ")
         case .interrupted: interruption
         case .forked(let seen, let shown, let evidence):
@@ -222,7 +222,7 @@ struct FindingReport {
         case .ended: "their grant has expired; the owner's next act removes them"
         case .waiting(let owner): "waits: added by \(name(owner)), and nobody has approved them yet"
         case .rekeyPending:
-            tresor.map(workplace.client.archive.isCopied) == true
+            tresor.map(context.client.archive.isCopied) == true
                 ? "rekey pending: an owner changes the key first, and sends an export"
                 : "rekey pending: the next writer changes the key first"
         case .ownerNotVerified: "its owner is not verified, or has newer keys than this log, and you compared them"
@@ -269,19 +269,19 @@ struct FindingReport {
     private func wayOut(
         from shown: Head, to seen: Head, of tresor: TresorID?, _ repair: String
     ) -> String {
-        let known = tresor.flatMap { try? workplace.client.archive.verifiedState(of: $0) }
+        let known = tresor.flatMap { try? context.client.archive.verifiedState(of: $0) }
         if let known, !known.contains(seen) {
             return "; another device of yours has verified more of it: \(repair) there restores what it lost"
         }
         guard known?.contains(shown) != true else { return "; it has an older state: \(repair) restores what it lost" }
         let comparison = "; compare what tresor log --head prints with other members"
-        guard workplace.service != nil, let mine else { return comparison }
+        guard context.service != nil, let mine else { return comparison }
         let login = HintCompletion.command("login \(Shell.word(mine.handle.text)) --home DIR")
         return "\(comparison); if the service was restored, and they wrote first, go on in an empty home: \(login)"
     }
 
     private func path(of object: HomeObject) -> String {
-        let places = workplace.invocation.places
+        let places = context.invocation.places
         return DirectoryHome(data: places.data, state: places.state).path(of: object)
     }
 

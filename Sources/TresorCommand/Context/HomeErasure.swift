@@ -8,7 +8,7 @@ import TresorStore
 
 /// The erasure of a home (SPEC §8.9), judged before anything of it is deleted.
 struct HomeErasure {
-    private let workplace: CommandContext
+    private let context: CommandContext
     /// The open identity, in whose name the store is asked; `nil` without one, and where the store is away.
     private let session: Session?
     /// The service that knows the person, in whose name it is asked; `nil` for a file, and without an identity.
@@ -44,14 +44,14 @@ struct HomeErasure {
         guard try local.client.home.read(.identity) != nil else { return try rest(of: home, isForced, local) }
         // A damaged identity is no doubt about the store.
         _ = try local.identityFile()
-        let workplace: CommandContext
+        let context: CommandContext
         var opened: (session: Session, kit: String?)?
         do {
             let isLoginAlone = try await Self.isLoginAlone(options, local)
-            workplace = try await CommandContext.open(options, identifying: !isLoginAlone)
+            context = try await CommandContext.open(options, identifying: !isLoginAlone)
             if !isLoginAlone {
-                let session = try await workplace.unlock(to: "erase this home")
-                opened = (session, try await kit(session, workplace))
+                let session = try await context.unlock(to: "erase this home")
+                opened = (session, try await kit(session, context))
             }
         } catch {
             let failure = CommandFailure(error)
@@ -62,19 +62,19 @@ struct HomeErasure {
             return try await judge(session, local, home, isForced).alone(reason)
         }
         if let opened {
-            var erasure = try await judge(opened.session, workplace, home, isForced)
+            var erasure = try await judge(opened.session, context, home, isForced)
             erasure.elsewhere = opened.kit
             if erasure.elsewhere != nil { return erasure }
-            guard workplace.service != nil else {
-                try await workplace.refuseOldKeys(opened.session)
+            guard context.service != nil else {
+                try await context.refuseOldKeys(opened.session)
                 throw nowhere(isService: false)
             }
         }
-        let unlocked = try await UnlockedIdentity.open(workplace, to: "erase this home")
-        var erasure = try await judge(unlocked.session, workplace, home, isForced)
+        let unlocked = try await UnlockedIdentity.open(context, to: "erase this home")
+        var erasure = try await judge(unlocked.session, context, home, isForced)
         var isKnown = false
         do {
-            if let login = try ServiceLogin(unlocked.session, workplace) {
+            if let login = try ServiceLogin(unlocked.session, context) {
                 isKnown = try await hasLogin(login, unlocked.session)
                 if isKnown { erasure.elsewhere = try await words(for: login, unlocked.session, unlocked.password) }
             }
@@ -126,7 +126,7 @@ struct HomeErasure {
     /// The same erasure where the store cannot be asked, or deletes nothing for this home.
     private func alone(_ reason: String) -> HomeErasure {
         HomeErasure(
-            workplace: workplace, session: nil, service: nil, home: home, identity: identity, outboxes: outboxes,
+            context: context, session: nil, service: nil, home: home, identity: identity, outboxes: outboxes,
             unsent: unsent, elsewhere: nil, doubt: reason)
     }
 
@@ -141,10 +141,10 @@ struct HomeErasure {
 
     /// Judges what the home has of its identity; not what others have of it.
     private static func judge(
-        _ session: Session, _ workplace: CommandContext, _ home: DirectoryHome, _ isForced: Bool
+        _ session: Session, _ context: CommandContext, _ home: DirectoryHome, _ isForced: Bool
     ) async throws -> HomeErasure {
-        let (identity, outboxes) = (try workplace.client.home.read(.identity), try home.outboxes())
-        let unsent = await words(for: outboxes.keys.sorted(), session, workplace)
+        let (identity, outboxes) = (try context.client.home.read(.identity), try home.outboxes())
+        let unsent = await words(for: outboxes.keys.sorted(), session, context)
         try refuse(unsent, isForced, hints: ["tresor sync"])
         guard try !session.renewal.isUnfinishedBlocking() else {
             throw CommandFailure.usage(
@@ -152,7 +152,7 @@ struct HomeErasure {
                 hints: ["tresor rotate --identity"])
         }
         return HomeErasure(
-            workplace: workplace, session: session, service: AskedService(session, workplace), home: home,
+            context: context, session: session, service: AskedService(session, context), home: home,
             identity: identity, outboxes: outboxes, unsent: unsent, elsewhere: nil)
     }
 
@@ -169,7 +169,7 @@ struct HomeErasure {
         let unsent = outboxes.isEmpty ? nil : "unsent changes of an identity that was moved away"
         try refuse(unsent, isForced, hints: [])
         return HomeErasure(
-            workplace: local, session: nil, service: nil, home: home, identity: nil, outboxes: outboxes,
+            context: local, session: nil, service: nil, home: home, identity: nil, outboxes: outboxes,
             unsent: unsent, elsewhere: nil)
     }
 
@@ -180,12 +180,12 @@ struct HomeErasure {
 
     /// The changes that were never sent, in words; `nil` for none. An outbox that does not open counts as changes.
     private static func words(
-        for tresors: [TresorID], _ session: Session, _ workplace: CommandContext
+        for tresors: [TresorID], _ session: Session, _ context: CommandContext
     ) async -> String? {
         var words: [String] = []
         for tresor in tresors {
             let known = (try? session.tresors.kept(named: tresor.description))?.first
-            let title = known.map { workplace.tresors.title(of: $0) } ?? String(tresor.description.prefix(10))
+            let title = known.map { context.tresors.title(of: $0) } ?? String(tresor.description.prefix(10))
             guard let names = try? await session.records(in: tresor).unsent() else {
                 words.append("an outbox of \(title) that does not open")
                 continue
@@ -197,12 +197,12 @@ struct HomeErasure {
     }
 
     /// The copy of the kit that opens the identity without this home, in words; `nil` if the store has not this very copy.
-    private static func kit(_ session: Session, _ workplace: CommandContext) async throws -> String? {
+    private static func kit(_ session: Session, _ context: CommandContext) async throws -> String? {
         guard let (locator, copy) = try session.unlocking.kitCopyBlocking(),
             try await session.client.store.kitCopy(locator: locator) == copy.bytes
         else { return nil }
         return "the words of its kit open it with the store at "
-            + DisplayText.quoted(try workplace.invocation.places.store())
+            + DisplayText.quoted(try context.invocation.places.store())
     }
 
     /// The log-in that opens the identity without this home, in words.
@@ -273,8 +273,8 @@ struct HomeErasure {
     /// - Parameter isForced: whether what the store does not delete stops nothing.
     func confirm(yes: Bool, losing isForced: Bool) throws {
         guard try identity != nil || !home.isEmpty() else { return }
-        let place = DisplayText.quoted(workplace.invocation.places.data)
-        let output = workplace.output
+        let place = DisplayText.quoted(context.invocation.places.data)
+        let output = context.output
         if let unsent { output.explain("\(unsent): they are lost") }
         output.explain(
             identity != nil
@@ -284,12 +284,12 @@ struct HomeErasure {
         if isForced { explainDebt(output) }
         if let elsewhere {
             output.explain("the identity stays elsewhere: \(elsewhere)")
-            if workplace.invocation.places.isStoreOnThisDisk {
+            if context.invocation.places.isStoreOnThisDisk {
                 output.explain("that store is on this disk: if it goes with the machine, nothing opens the identity")
             }
         }
         output.explain("files that you wrote elsewhere, as with -o or -C, stay")
-        try workplace.confirm("erase this home?", yes: yes)
+        try context.confirm("erase this home?", yes: yes)
     }
 
     /// Tells what may be lost for ever, and what stays with a store that is away.
@@ -297,13 +297,13 @@ struct HomeErasure {
         output.explain("nothing shows that your identity opens elsewhere: \(doubt)")
         output.explain("if no kit, no log-in and no other home of yours opens it, it is lost for ever")
         guard session == nil else { return }
-        let cleanup = workplace.client.cleanup
+        let cleanup = context.client.cleanup
         if (try? home.read(.deviceShare)) != nil || (try? cleanup.endingDevicesBlocking().isEmpty) != true {
             output.explain(
                 "the store is not asked, and may keep its share of the trust in this device, which opens nothing without what is "
                     + "erased here; on another machine, tresor rotate --identity ends that")
         }
-        if (try? workplace.invocation.places.service()) != nil {
+        if (try? context.invocation.places.service()) != nil {
             output.explain(
                 "the store is not asked, and may keep your sessions; on another machine, tresor logout ends them")
         }
@@ -311,7 +311,7 @@ struct HomeErasure {
 
     /// Tells what an earlier command has left in the store. Nobody deletes it for a home that is gone.
     private func explainDebt(_ output: Output) {
-        guard identity != nil, (try? workplace.client.cleanup.isOwedBlocking()) != false else { return }
+        guard identity != nil, (try? context.client.cleanup.isOwedBlocking()) != false else { return }
         output.explain(
             "a former kit or a device that you ended may still open your identity: run tresor rotate --identity on another "
                 + "machine")
@@ -321,10 +321,10 @@ struct HomeErasure {
     ///
     /// - Parameter isForced: whether what the store does not delete stops nothing.
     func perform(losing isForced: Bool) async throws {
-        let places = workplace.invocation.places
+        let places = context.invocation.places
         guard try identity != nil || !home.isEmpty() else {
             places.forgetStore()
-            return workplace.output.say(
+            return context.output.say(
                 "there is nothing to erase in \(DisplayText.quoted(places.data))\(copies(in: places))")
         }
         guard let lock = try home.slotLock() else { throw TresorError.busy }
@@ -332,13 +332,13 @@ struct HomeErasure {
             try await settle()
         } catch {
             guard isForced else { throw error }
-            workplace.output.say(
+            context.output.say(
                 "the store may keep what was to be deleted, until tresor rotate --identity on another machine")
         }
         try erase()
         places.forgetStore()
         _ = consume lock
-        workplace.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(copies(in: places))")
+        context.output.say("the home in \(DisplayText.quoted(places.data)) is erased\(copies(in: places))")
     }
 
     /// Names the copies of files of the home that are not deleted.

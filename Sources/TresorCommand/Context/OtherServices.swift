@@ -23,9 +23,9 @@ struct OtherServices {
     private let output: Output
 
     /// Looks into the home alone. What does not read there is for *check*.
-    init(_ workplace: CommandContext) {
-        services = (try? Self.services(workplace)) ?? []
-        (places, output) = (workplace.invocation.places, workplace.output)
+    init(_ context: CommandContext) {
+        services = (try? Self.services(context)) ?? []
+        (places, output) = (context.invocation.places, context.output)
     }
 
     /// Whether a password is another one than that of the home: a command that a warning names brings it to another service
@@ -35,10 +35,10 @@ struct OtherServices {
         return (try? await client.unlock(password: password)) == nil
     }
 
-    private static func services(_ workplace: CommandContext) throws -> [Service] {
-        let (places, home) = (workplace.invocation.places, workplace.client.home)
+    private static func services(_ context: CommandContext) throws -> [Service] {
+        let (places, home) = (context.invocation.places, context.client.home)
         let noted = try places.notedService().map { [$0.address] } ?? []
-        let used = workplace.client.archive.allStores().compactMap {
+        let used = context.client.archive.allStores().compactMap {
             try? ServiceAddress(String(decoding: $0.bytes, as: UTF8.self))
         }
         let logins = try ServiceLogin.servers(in: home)

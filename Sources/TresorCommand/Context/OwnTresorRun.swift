@@ -9,7 +9,7 @@ import TresorRecords
 struct OwnTresorRun {
     private static let title = "your other devices"
 
-    private let workplace: CommandContext
+    private let context: CommandContext
     /// `nil` once it failed: nothing more is exchanged in this run.
     private var exchange: OwnTresorSync?
     private(set) var errors: [CommandError] = []
@@ -26,9 +26,9 @@ struct OwnTresorRun {
     ///
     /// - Parameter told: what the exchange before this one said.
     init(
-        of summaries: [TresorSummary], _ session: Session, _ workplace: CommandContext, after told: Set<String> = []
+        of summaries: [TresorSummary], _ session: Session, _ context: CommandContext, after told: Set<String> = []
     ) async throws(TresorError) {
-        self.workplace = workplace
+        self.context = context
         toldBefore = told
         do throws(TresorError) {
             var exchange = try await OwnTresorSync(of: summaries, session)
@@ -54,7 +54,7 @@ struct OwnTresorRun {
         do throws(TresorError) {
             let report = try await exchange.send(read)
             for denial in report.denied { tellDenial(denial) }
-            if report.isMade { workplace.output.say("your other devices learn whom you have verified") }
+            if report.isMade { context.output.say("your other devices learn whom you have verified") }
             guard let held = report.held else { return }
             if held == .store(.full) { tellLack(of: "room for it") } else { try tell(held) }
         } catch {
@@ -85,10 +85,10 @@ struct OwnTresorRun {
                 + ShortID.text(of: other.user)
         }
         guard say(words + ": nothing is changed here") else { return }
-        workplace.output.hint("tresor verify \(id) --number \"DIGITS\"")
+        context.output.hint("tresor verify \(id) --number \"DIGITS\"")
         switch conflict.reason {
-        case .keys, .givenUp, .compared: workplace.output.hint("tresor verify \(id) --give-up")
-        case .handle(let other): workplace.output.hint("tresor verify \(ShortID.text(of: other.user)) --give-up")
+        case .keys, .givenUp, .compared: context.output.hint("tresor verify \(id) --give-up")
+        case .handle(let other): context.output.hint("tresor verify \(ShortID.text(of: other.user)) --give-up")
         case .disputed: break
         }
     }
@@ -97,7 +97,7 @@ struct OwnTresorRun {
         let id = ShortID.text(of: chain.user)
         guard say("\(Self.title) verified newer keys of \(DisplayText.name(chain.handle.bytes)), \(id), than this one")
         else { return }
-        workplace.output.hint("tresor verify \(id) --number \"DIGITS\"")
+        context.output.hint("tresor verify \(id) --number \"DIGITS\"")
     }
 
     /// Says that a clock is wrong. It does not matter for long: an act here comes after the date.
@@ -110,18 +110,18 @@ struct OwnTresorRun {
 
     private func tellEnd(_ chain: CardChain) {
         let id = ShortID.text(of: chain.user)
-        workplace.output.say(
+        context.output.say(
             "\(DisplayText.name(chain.handle.bytes)), \(id), is not verified here any more: your former keys alone said so"
         )
-        workplace.output.hint("tresor verify \(id)")
+        context.output.hint("tresor verify \(id)")
     }
 
     /// Says what follows from a loss, and how it ends. The sync of that tresor says what is wrong with it.
     private mutating func tellLoss(_ tresor: TresorID) {
         let id = tresor.description.prefix(10)
         guard say("\(Self.title): nothing is exchanged before \(id) is restored or deleted") else { return }
-        workplace.output.hint("tresor check --repair -t \(id)")
-        workplace.output.hint("tresor delete -t \(id) --yes tresor/own")
+        context.output.hint("tresor check --repair -t \(id)")
+        context.output.hint("tresor delete -t \(id) --yes tresor/own")
     }
 
     private mutating func tellUnread(_ records: [(name: Name, error: TresorError)]) {
@@ -161,7 +161,7 @@ struct OwnTresorRun {
     @discardableResult private mutating func say(_ words: String) -> Bool {
         told.insert(words)
         guard !toldBefore.contains(words) else { return false }
-        workplace.output.say(words)
+        context.output.say(words)
         return true
     }
 }

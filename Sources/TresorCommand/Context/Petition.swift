@@ -10,13 +10,13 @@ enum Petition: Sendable {
     case account(Applicant, AskedService)
 
     /// Everything that waits, shares first.
-    static func all(_ session: Session, _ workplace: CommandContext) async throws -> [Petition] {
+    static func all(_ session: Session, _ context: CommandContext) async throws -> [Petition] {
         var all: [Petition] = []
         for summary in try await session.tresors.all() {
             guard let state = summary.state, state.approvers.contains(session.user) else { continue }
             all += PendingGrant.all(in: state).map { .share($0) }
         }
-        guard let service = AskedService(session, workplace) else { return all }
+        guard let service = AskedService(session, context) else { return all }
         do throws(TresorError) {
             let applicants = try await Applicant.all(at: service)
             return all + applicants.map { Petition.account($0, service) }
@@ -113,9 +113,9 @@ enum Petition: Sendable {
     }
 
     /// The lines before a question: who gets which rights, with all safety numbers.
-    func lines(_ workplace: CommandContext) throws -> [String] {
+    func lines(_ context: CommandContext) throws -> [String] {
         func verified(_ chain: CardChain) throws -> String {
-            switch try Self.trust(in: chain, workplace) {
+            switch try Self.trust(in: chain, context) {
             case .me, .verified: "verified"
             case .unverified, .renewed: "not verified"
             case .changed: "another person than the one you verified under this handle"
@@ -126,7 +126,7 @@ enum Petition: Sendable {
         case .account(let applicant, _): return [try applicant.row(try verified(applicant.chain))]
         case .share(let pending):
             func person(_ chain: CardChain) throws -> String {
-                "\(workplace.name(of: chain))  \(try chain.number().grouped)  \(try verified(chain))"
+                "\(context.name(of: chain))  \(try chain.number().grouped)  \(try verified(chain))"
             }
             let until = pending.notAfter.map { ", until \(Timestamp(seconds: $0).date)" } ?? ""
             let rights = "\(pending.role), history: \(history(of: pending))\(until)"
@@ -138,14 +138,14 @@ enum Petition: Sendable {
     }
 
     /// The reason to believe a chain; `nil` for a card that is not of the line that this home knows. Such a one may be refused.
-    private static func trust(in chain: CardChain, _ workplace: CommandContext) throws(TresorError) -> Person.Trust? {
-        do throws(TresorError) { return try workplace.client.people.trustBlocking(in: chain) } catch {
+    private static func trust(in chain: CardChain, _ context: CommandContext) throws(TresorError) -> Person.Trust? {
+        do throws(TresorError) { return try context.client.people.trustBlocking(in: chain) } catch {
             guard error == .forked else { throw error }
             return nil
         }
     }
 
-    func object(state: String, _ workplace: CommandContext) throws -> JSONObject {
+    func object(state: String, _ context: CommandContext) throws -> JSONObject {
         switch self {
         case .account(let applicant, _): return try applicant.object(state: state)
         case .share(let pending):
@@ -160,7 +160,7 @@ enum Petition: Sendable {
                         .object([
                             "handle": .text(chain.handle.bytes), "user": .string(chain.user.description),
                             "number": .string(try chain.number().grouped),
-                            "verified": .bool(try Self.trust(in: chain, workplace)?.isVerified == true),
+                            "verified": .bool(try Self.trust(in: chain, context)?.isVerified == true),
                         ])
                     }),
                 "state": .string(state),

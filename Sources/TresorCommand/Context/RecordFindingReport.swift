@@ -8,7 +8,7 @@ import TresorRecords
 extension FindingReport {
     /// Adds the tresors with an outbox, where no identity is open to look into it.
     mutating func addOutboxes(among ids: [TresorID]) throws {
-        for id in workplace.invocation.places.unsentTresors() where ids.isEmpty || ids.contains(id) {
+        for id in context.invocation.places.unsentTresors() where ids.isEmpty || ids.contains(id) {
             let text = "may have changes that are not sent yet: \(HintCompletion.command("sync"))"
             try add("warn", "tresor \(id.description.prefix(10))", text, nil)
         }

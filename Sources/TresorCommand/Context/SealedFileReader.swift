@@ -16,7 +16,7 @@ struct SealedFileReader {
     /// The bytes examined before the rest is read.
     private static let beginningByteCount = 1 << 12
 
-    let workplace: CommandContext
+    let context: CommandContext
     let acceptUnverified: Bool
     /// Whether files are judged by the log this home has verified, whatever the store shows.
     var acceptForked = false
@@ -130,18 +130,18 @@ struct SealedFileReader {
 
     /// The log that a file is judged by.
     func state(of tresor: TresorID) async throws(TresorError) -> LogState {
-        if acceptForked, let known = try workplace.client.archive.verifiedState(of: tresor) { return known }
-        return try await workplace.client.logs.state(of: tresor, remembering: .no)
+        if acceptForked, let known = try context.client.archive.verifiedState(of: tresor) { return known }
+        return try await context.client.logs.state(of: tresor, remembering: .no)
     }
 
     /// Reports the authors of the files of a tresor.
     func reporter(of tresor: TresorID, as session: Session) async -> FileReporter {
-        await FileReporter(of: tresor, in: try? state(of: tresor), as: session, workplace.tresors)
+        await FileReporter(of: tresor, in: try? state(of: tresor), as: session, context.tresors)
     }
 
     private func refusal(_ input: InputFile, _ session: Session) -> FileRefusal {
         FileRefusal(
-            workplace: workplace, session: session, input: input, isResealing: isResealing,
+            context: context, session: session, input: input, isResealing: isResealing,
             requiresCurrent: requiresCurrent)
     }
 
@@ -155,7 +155,7 @@ struct SealedFileReader {
         } catch {
             guard error == .unverified else { throw await refusal(input, session).failure(error, header) }
             let state = try await self.state(of: header.tresor)
-            try await workplace.verifier.verifyFounder(
+            try await context.verifier.verifyFounder(
                 of: state, for: session, accept: acceptUnverified,
                 hint: isResealing ? "" : "tresor … --accept-unverified")
         }

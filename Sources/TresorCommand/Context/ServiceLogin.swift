@@ -11,22 +11,22 @@ struct ServiceLogin: Sendable {
     let login: Login
     /// The address, fit to be shown.
     let place: String
-    private let workplace: CommandContext
+    private let context: CommandContext
     private let client: ServiceClient
     private let audience: Hash256
 
     /// - Parameter session: whose log-in is set; `nil` for somebody who logs in.
     /// - Returns: `nil` if the store is a file.
-    init?(_ session: Session?, _ workplace: CommandContext) throws {
-        guard let client = workplace.service, let service = try workplace.invocation.places.service() else {
+    init?(_ session: Session?, _ context: CommandContext) throws {
+        guard let client = context.service, let service = try context.invocation.places.service() else {
             return nil
         }
-        try Self.checkHome(in: workplace.invocation.places)
-        self.workplace = workplace
+        try Self.checkHome(in: context.invocation.places)
+        self.context = context
         self.client = client
         place = DisplayText.quoted(service.address.description)
         audience = try service.address.audience.hash()
-        login = Login(session?.client ?? workplace.client, at: client, audience: audience)
+        login = Login(session?.client ?? context.client, at: client, audience: audience)
     }
 
     /// Whether a home knows of a log-in by a password of its person at the service in use.
@@ -84,10 +84,10 @@ struct ServiceLogin: Sendable {
     ///
     /// - Returns: `nil` if the home knows of no log-in there.
     func ifKnown() async throws -> ServiceLogin? {
-        guard try KnownServices.server(at: audience, in: workplace.client.home) == nil else { return self }
+        guard try KnownServices.server(at: audience, in: context.client.home) == nil else { return self }
         let server: Hash256
         do throws(TresorError) { server = try await client.server().id() } catch { throw await failure(of: error) }
-        return try Self.servers(in: workplace.client.home).contains(server) ? self : nil
+        return try Self.servers(in: context.client.home).contains(server) ? self : nil
     }
 
     /// Names what the home knows of services and log-ins, if it does not read: the service is not to blame.
@@ -133,7 +133,7 @@ struct ServiceLogin: Sendable {
     func tellFailures(of account: AccountAnswer?) {
         guard let account, let statement = account.statement, account.failures > 0 else { return }
         let count = account.failures
-        workplace.output.say(
+        context.output.say(
             "\(count) \(count == 1 ? "log-in" : "log-ins") under your handle since "
                 + "\(Timestamp(seconds: statement.time).date) failed, the last at "
                 + "\(Timestamp(seconds: account.failed).dateAndMinute); if they were not yours, somebody guesses your "
@@ -158,14 +158,14 @@ struct ServiceLogin: Sendable {
 
     /// Sets the log-in at the service of a command anew, as ``renew(_:isRecovery:)`` does. Nothing is left to do for a file.
     static func renew(
-        _ session: Session, _ password: borrowing Password, isRecovery: Bool, in workplace: CommandContext
+        _ session: Session, _ password: borrowing Password, isRecovery: Bool, in context: CommandContext
     ) async {
         do {
-            try await ServiceLogin(session, workplace)?.renew(password, isRecovery: isRecovery)
+            try await ServiceLogin(session, context)?.renew(password, isRecovery: isRecovery)
         } catch {
             let failure = CommandFailure(error)
-            workplace.output.say("a log-in by password at the service was not set anew: \(failure.message)")
-            for hint in failure.hints { workplace.output.hint(hint) }
+            context.output.say("a log-in by password at the service was not set anew: \(failure.message)")
+            for hint in failure.hints { context.output.hint(hint) }
         }
     }
 
@@ -174,23 +174,23 @@ struct ServiceLogin: Sendable {
     ///
     /// - Parameter isRecovery: whether the password is another one, and the keys may be the same.
     private func renew(_ password: borrowing Password, isRecovery: Bool) async throws {
-        var isKnown = try Self.isKnown(in: workplace.invocation.places)
+        var isKnown = try Self.isKnown(in: context.invocation.places)
         do throws(TresorError) {
             let account = try await login.account()
             guard account.statement?.hasPassword == true else { return }
             isKnown = true
             tellFailures(of: account)
             guard try await login.register(password, replaces: true).isSet else { return }
-            workplace.output.say("the log-in at \(place) is set anew: this password opens your newest keys there")
+            context.output.say("the log-in at \(place) is set anew: this password opens your newest keys there")
         } catch {
             // Somebody whom the service does not know has no log-in there.
             guard isKnown || ![.noAccess, .waiting, .unsupported].contains(error) else { return }
             let (failure, condition) = (await failure(of: error), isKnown ? "" : "if there is one, ")
             let reason = error == .busy ? Self.busyReason : failure.message
-            workplace.output.say("\(condition)the log-in at \(place) was not set anew: \(reason)")
+            context.output.say("\(condition)the log-in at \(place) was not set anew: \(reason)")
             // A log-in that the home knows and that opens the newest keys is left as it is by the last.
             let next = isRecovery && isKnown ? "tresor passwd" : "tresor register"
-            workplace.output.hint(error == .forked || error == .altered ? failure.hints.first ?? next : next)
+            context.output.hint(error == .forked || error == .altered ? failure.hints.first ?? next : next)
         }
     }
 
@@ -218,7 +218,7 @@ struct ServiceLogin: Sendable {
 
     /// Says why the service is not believed.
     private func alteredFailure(as handle: Name?) async -> CommandFailure {
-        let home = workplace.client.home
+        let home = context.client.home
         let words: String
         if let server = try? await client.server() {
             let known = try? KnownServices.server(at: audience, in: home)
@@ -243,13 +243,13 @@ struct ServiceLogin: Sendable {
             of: .altered,
             "the service at \(place) is not the one that this home has met there, and nothing that depends on the password "
                 + "was sent; ask its operator whether they made a new one: if they did not, somebody stands in between",
-            hints: [Self.wayOut(of: workplace.client.home, "tresor register --no-login --replace")])
+            hints: [Self.wayOut(of: context.client.home, "tresor register --no-login --replace")])
     }
 
     private var forkedFailure: CommandFailure {
-        let places = workplace.invocation.places
+        let places = context.invocation.places
         let isBelieved = (try? Self.believed(in: places)) != nil
-        let home = workplace.client.home
+        let home = context.client.home
         let options = places.options(to: (try? places.store()) ?? "ADDRESS")
         return CommandFailure(
             of: .forked,

@@ -8,7 +8,7 @@ import TresorRecords
 /// The home of a command on records, and its store while that can be asked (SPEC §19.7).
 struct StoreReach {
     /// Without the store, nothing is asked of it.
-    private(set) var workplace: CommandContext
+    private(set) var context: CommandContext
     /// Why the store is not asked; `nil` while it answers.
     private(set) var absence: CommandFailure?
     private let isAbsence: @Sendable (CommandError) -> Bool
@@ -22,27 +22,27 @@ struct StoreReach {
         _ options: GlobalOptions, isAbsence: @escaping @Sendable (CommandError) -> Bool
     ) async throws -> StoreReach {
         do {
-            return StoreReach(workplace: try await CommandContext.open(options), isAbsence: isAbsence)
+            return StoreReach(context: try await CommandContext.open(options), isAbsence: isAbsence)
         } catch {
             let failure = CommandFailure(error)
             guard failure.error == .notFound || isAbsence(failure.error) else { throw failure }
-            let workplace = try CommandContext.local(options)
-            guard let known = try? workplace.client.logs.knownBlocking(), !known.isEmpty else { throw failure }
-            return StoreReach(workplace: workplace, absence: failure, isAbsence: isAbsence)
+            let context = try CommandContext.local(options)
+            guard let known = try? context.client.logs.knownBlocking(), !known.isEmpty else { throw failure }
+            return StoreReach(context: context, absence: failure, isAbsence: isAbsence)
         }
     }
 
     private init(
-        workplace: CommandContext, absence: CommandFailure? = nil,
+        context: CommandContext, absence: CommandFailure? = nil,
         isAbsence: @escaping @Sendable (CommandError) -> Bool
     ) {
-        (self.workplace, self.absence, self.isAbsence) = (workplace, absence, isAbsence)
+        (self.context, self.absence, self.isAbsence) = (context, absence, isAbsence)
     }
 
     /// Opens the identity. Without the store no device does, for the store has its server share.
     func unlock(to reason: String) async throws -> Session {
         do {
-            return try await workplace.unlock(to: reason, acceptingDevice: absence == nil)
+            return try await context.unlock(to: reason, acceptingDevice: absence == nil)
         } catch {
             guard let absence, CommandFailure(error).error == .usage else { throw error }
             throw CommandFailure(
@@ -65,7 +65,7 @@ struct StoreReach {
         if let known, absence != nil || !isNeeded { return (known, known.state) }
         if let absence { throw absence }
         do {
-            let summary = try await workplace.tresors.find(text, for: session)
+            let summary = try await context.tresors.find(text, for: session)
             return (summary, kept.first { $0.tresor == summary.tresor }?.state)
         } catch {
             guard let known else { throw error }
@@ -100,14 +100,14 @@ struct StoreReach {
     private mutating func leave(_ failure: CommandFailure, _ session: inout Session) throws {
         guard isAbsence(failure.error) else { throw failure }
         absence = failure
-        workplace = workplace.withoutStore
-        session = Session(client: workplace.client, identity: session.identity)
+        context = context.withoutStore
+        session = Session(client: context.client, identity: session.identity)
     }
 }
 
 /// The records of one tresor as a command reads them: with what others changed, or as the home has them.
 struct FetchedRecords {
-    let workplace: CommandContext
+    let context: CommandContext
     let session: Session
     let summary: TresorSummary
     /// The state by which they are read.
@@ -117,7 +117,7 @@ struct FetchedRecords {
     /// Why the store was not asked; `nil` where it was.
     let absence: CommandFailure?
 
-    var title: String { workplace.tresors.title(of: summary) }
+    var title: String { context.tresors.title(of: summary) }
 
     /// Opens the identity, finds the tresor, and fetches what others changed.
     ///
@@ -131,7 +131,7 @@ struct FetchedRecords {
         var session = try await reach.unlock(to: reason)
         let (summary, _) = try await reach.find(text, for: &session)
         if let state = summary.state {
-            try await reach.workplace.verifyOwner(of: state, for: session)
+            try await reach.context.verifyOwner(of: state, for: session)
         }
         var outcome: (records: Records, report: SyncReport)?
         var refusal: TresorError?
@@ -141,12 +141,12 @@ struct FetchedRecords {
             refusal = error
         }
         let state = try session.client.archive.verifiedState(of: summary.tresor) ?? summary.state
-        if let state, let failure = reach.workplace.tresors.refusal(of: summary, in: state, session, writing: false) {
+        if let state, let failure = reach.context.tresors.refusal(of: summary, in: state, session, writing: false) {
             throw failure
         }
         guard let outcome else { throw refusal ?? .noAccess }
         return FetchedRecords(
-            workplace: reach.workplace, session: session, summary: summary, state: state, records: outcome.records,
+            context: reach.context, session: session, summary: summary, state: state, records: outcome.records,
             report: outcome.report, absence: reach.absence)
     }
 
@@ -154,7 +154,7 @@ struct FetchedRecords {
     func tellAbsence() {
         guard let absence else { return }
         let time = state.map { " of \(Timestamp(seconds: $0.headTime).dateAndMinute)" } ?? ""
-        workplace.output.explain(
+        context.output.explain(
             "tresor: \(absence.message); this is what this home saw last, up to entry \(report.head)\(time)")
     }
 

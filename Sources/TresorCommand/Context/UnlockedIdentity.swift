@@ -12,19 +12,19 @@ struct UnlockedIdentity: ~Copyable {
     /// Asks for the password even on a trusted device, because what follows needs it.
     ///
     /// - Parameter reason: completes "password for anna (to …)".
-    static func open(_ workplace: CommandContext, to reason: String) async throws -> UnlockedIdentity {
-        let handle = DisplayText.name(try workplace.identityFile().chain.handle.bytes)
+    static func open(_ context: CommandContext, to reason: String) async throws -> UnlockedIdentity {
+        let handle = DisplayText.name(try context.identityFile().chain.handle.bytes)
         do {
-            return try await workplace.invocation.passwords.unlock(prompt: "password for \(handle) (to \(reason)): ") {
+            return try await context.invocation.passwords.unlock(prompt: "password for \(handle) (to \(reason)): ") {
                 typed in
                 let password = try PasswordSource.prepared(typed)
                 return UnlockedIdentity(
-                    session: try await workplace.client.unlock(password: password), password: password)
+                    session: try await context.client.unlock(password: password), password: password)
             }
         } catch let error as TresorError where error == .wrongPassword {
-            throw await workplace.wrongPassword()
+            throw await context.wrongPassword()
         } catch let error as TresorError {
-            throw workplace.failure(of: error, file: "identity")
+            throw context.failure(of: error, file: "identity")
         }
     }
 

@@ -129,18 +129,18 @@ struct PlacesTests {
         let options = try GlobalOptions.parse([
             "--home", scratch.path("home"), "--store", "https://new.example", "--store-ca", "/etc/ca.pem",
         ])
-        let workplace = try Surroundings.$current.withValue(Surroundings()) { try CommandContext.local(options) }
+        let context = try Surroundings.$current.withValue(Surroundings()) { try CommandContext.local(options) }
         let old = try #require(StoreName(Array("https://old.example".utf8)))
         let file = try #require(StoreName(Array("/srv/clinic.db".utf8)))
-        let other = workplace.tresors.hint(to: old)
+        let other = context.tresors.hint(to: old)
         #expect(other == "tresor … {--store} {--store-ca} --store https://old.example --store-ca /etc/ca.pem")
         #expect(
-            workplace.tresors.hint(to: file)
+            context.tresors.hint(to: file)
                 == "tresor … {--store} {--store-ca} {--store-proxy} --store /srv/clinic.db")
         for address in ["https://old.example", "https://new.example"] {
-            try KnownServices.meet(.zero, at: ServiceAddress(address).audience.hash(), in: workplace.client.home)
+            try KnownServices.meet(.zero, at: ServiceAddress(address).audience.hash(), in: context.client.home)
         }
-        #expect(workplace.tresors.hint(to: old) == nil)
+        #expect(context.tresors.hint(to: old) == nil)
     }
 
     @Test("A command for another service names the authority once, and none where the home notes the way there")
@@ -185,24 +185,24 @@ struct PlacesTests {
     func claimedServices() throws {
         let scratch = try Scratch()
         let options = try GlobalOptions.parse(["--home", scratch.path("home"), "--store", "https://claims.example"])
-        let workplace = try Surroundings.$current.withValue(Surroundings()) { try CommandContext.local(options) }
+        let context = try Surroundings.$current.withValue(Surroundings()) { try CommandContext.local(options) }
         let honest = try #require(StoreName(Array("https://honest.example".utf8)))
         let claiming = try #require(StoreName(Array("https://claims.example".utf8)))
         var stores = NotedStores()
         for name in [honest, claiming] {
             _ = stores.note(name, of: TresorID(.zero))
             let address = try ServiceAddress(String(decoding: name.bytes, as: UTF8.self))
-            try KnownServices.meet(.zero, at: address.audience.hash(), in: workplace.client.home)
+            try KnownServices.meet(.zero, at: address.audience.hash(), in: context.client.home)
         }
-        try workplace.client.home.replace(.notedStores, with: stores.bytes)
+        try context.client.home.replace(.notedStores, with: stores.bytes)
         let command = "tresor register --no-login --store https://honest.example"
-        #expect(OtherServices(workplace).command(forKeysAt: honest) == command)
-        #expect(OtherServices(workplace).command(forKeysAt: claiming) == nil)
+        #expect(OtherServices(context).command(forKeysAt: honest) == command)
+        #expect(OtherServices(context).command(forKeysAt: claiming) == nil)
         // A person has the new address of a service that moved from its operator.
         try FileManager.default.createDirectory(
             atPath: scratch.path("home"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        try workplace.invocation.places.noteStore()
-        #expect(OtherServices(workplace).command(forKeysAt: honest) == nil)
+        try context.invocation.places.noteStore()
+        #expect(OtherServices(context).command(forKeysAt: honest) == nil)
         stores.rename(honest, to: claiming)
         #expect(stores.all == [claiming])
     }
