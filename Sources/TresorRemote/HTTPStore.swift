@@ -16,7 +16,8 @@ public import TresorCrypto
 /// let client = Client(home: home, store: store, clock: { UInt64(time(nil)) })
 /// ```
 ///
-/// The service judges each request by the person who makes it. Calls of a `Session` are made in the name of its person.
+/// The service judges each request by the person who makes it. Calls of a `Session` are made in the name of its person,
+/// where it has this store itself: a store of your own in front of it passes no person on.
 /// A call in nobody's name throws ``TresorError/noAccess``. Beside the errors of a ``Store``, calls throw
 /// ``TresorError/noAccess``, ``TresorError/waiting`` and ``TresorError/unverified`` as the service says, and
 /// ``TresorError/unsupported`` for a service of another release.

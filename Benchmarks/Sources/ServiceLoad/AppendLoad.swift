@@ -31,7 +31,7 @@ struct AppendLoad {
         let server: RunningServer
         let authors: [Author]
         let id: RunningServer.Addressee
-        let route: Route
+        let route: ConnectionTarget
         /// Whether `TresorRemote` sends the requests. Nothing else here speaks TLS.
         let usesClient: Bool
     }

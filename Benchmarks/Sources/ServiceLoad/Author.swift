@@ -147,7 +147,7 @@ enum AppendLine {
     ///
     /// - Returns: the number of entries that were acknowledged, and the seconds that each took.
     static func run(
-        _ requests: [(request: TransportRequest, head: Head)], over route: Route, seconds: Double
+        _ requests: [(request: TransportRequest, head: Head)], over route: ConnectionTarget, seconds: Double
     ) throws -> [Double] {
         let connection = try Connection(to: route, for: ExchangeControl())
         let done = OutcomeAnswer(.done).bytes

@@ -20,10 +20,10 @@ extension Site {
 
 extension RunningServer {
     /// The address of the service, for connections.
-    func route(certificates: String? = nil) throws -> Route {
+    func route(certificates: String? = nil) throws -> ConnectionTarget {
         let address = try ServiceAddress("\(certificates == nil ? "http" : "https")://127.0.0.1:\(port)")
         let context = try certificates.map { try TLSContext(Authorities(named: $0)) }
-        return Route(address: address, proxy: nil, context: context)
+        return ConnectionTarget(address: address, proxy: nil, context: context)
     }
 
     /// The service that sessions are for.
@@ -33,7 +33,7 @@ extension RunningServer {
     }
 
     /// The id of the service, and its address.
-    func id(over route: Route) throws -> Addressee {
+    func id(over route: ConnectionTarget) throws -> Addressee {
         let answer = try Connection(to: route, for: ExchangeControl()).ask(
             ServerRequest.operation, ServerRequest().bytes, nil)
         return Addressee(

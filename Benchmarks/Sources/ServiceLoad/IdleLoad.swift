@@ -79,7 +79,7 @@ struct IdleLoad {
     }
 
     /// A cursor of somebody without tresors, which is good for everybody without.
-    private func cursor(_ session: SessionKey, over route: Route) throws -> [UInt8] {
+    private func cursor(_ session: SessionKey, over route: ConnectionTarget) throws -> [UInt8] {
         let body = NewsRequest(cursor: [], seconds: 0).bytes
         let authorization = try session.authorization(
             for: .news, body: body, id: try randomBytes(RequestStatement.idByteCount), time: Site.clock())
@@ -128,7 +128,7 @@ struct IdleLoad {
     }
 
     /// Appends at a fixed rate for some seconds, and returns the time that each took from the moment when it was due.
-    private func write(_ authors: [Author], to id: RunningServer.Addressee, over route: Route) async throws -> [Double]
+    private func write(_ authors: [Author], to id: RunningServer.Addressee, over route: ConnectionTarget) async throws -> [Double]
     {
         let count = Int(Self.seconds * Self.rate)
         let done = OutcomeAnswer(.done).bytes

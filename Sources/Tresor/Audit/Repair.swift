@@ -127,6 +127,7 @@ extension Audit {
                     tresor: known.tresor, sequence: next, previous: entry.previous, entry: bytes, putting: putting,
                     removingWrapsOf: known.dismissed(at: next))
                 try Cancellation.check()
+                client.operation.logs?.forget(known.tresor)
                 let outcome = try await client.uninterrupted { () async throws(TresorError) in
                     try await store.append(change)
                 }

@@ -186,6 +186,7 @@ package struct LogTransfer: Sendable {
         of export: TresorExport, in shown: LogState, missingFrom held: ShownEntries, _ delivery: Delivery?
     ) async throws(TresorError) -> Int {
         let present = Set(held.sequences)
+        client.operation.logs?.forget(shown.tresor)
         for sequence in 0..<held.end where !present.contains(sequence) {
             try Cancellation.check()
             let entry = export.entries[Int(sequence)]

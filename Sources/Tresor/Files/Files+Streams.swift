@@ -106,6 +106,8 @@ extension Files {
         let total = UInt64(file.source.byteCount)
         let verified = try await verify(
             file, expecting: expecting, progress: WorkDone.part(of: progress, after: 0, of: 2 * total))
+        // To verify a large file takes hours. The key is judged by the log as it is then.
+        client.operation.hasWaited()
         guard let state = try await resealingState(of: verified.proof, acceptingNewcomers: acceptingNewcomers) else {
             return nil
         }
@@ -126,8 +128,9 @@ extension Files {
         of file: StoredFile<some SealedSource>, expecting: Expectations,
         acceptingNewcomers: Bool = false
     ) async throws(TresorError) -> UInt64? {
-        try await resealingEpoch(
-            of: try await verify(file, expecting: expecting).proof, acceptingNewcomers: acceptingNewcomers)
+        let proof = try await verify(file, expecting: expecting).proof
+        client.operation.hasWaited()
+        return try await resealingEpoch(of: proof, acceptingNewcomers: acceptingNewcomers)
     }
 }
 

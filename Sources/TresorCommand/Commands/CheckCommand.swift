@@ -201,6 +201,7 @@ struct CheckCommand: InputsCommand {
         do {
             try context.invocation.refuseStore(path, own)
             let input = try InputFile(path, standardInput: context.invocation.standardInput)
+            defer { Surroundings.current.turns.count(file: input.byteCount ?? 0) }
             let opener = SealedFileReader(context: context, acceptUnverified: false)
             let start = try input.start(SealedFileReader.smallByteCount)
             if let stored = try await opener.storedFile(input, startingWith: start) {

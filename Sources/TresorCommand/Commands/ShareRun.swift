@@ -253,6 +253,7 @@ struct ShareRun {
                     hints: ["tresor members -t \(Shell.word(step.summary.tresor.description))"])
             }
             try await Task.sleep(for: .milliseconds(500))
+            Surroundings.current.turns.end()
         }
     }
 

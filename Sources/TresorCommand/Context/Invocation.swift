@@ -70,7 +70,7 @@ struct Invocation: Sendable {
         }
         return ServiceReport(
             obstacle: { [turns = Surroundings.current.turns] noted in
-                if noted?.fault == .unreachable { turns.end() }
+                if noted != nil { turns.end() }
                 transfers.finish()
                 obstacle.note(noted)
             }, transfer: { transfers.update($0) }, mayBeDone: { obstacle.note(mayBeDone: $0) },

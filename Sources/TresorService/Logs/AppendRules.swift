@@ -41,7 +41,7 @@
             let statementCount =
                 wraps.count + 3 * request.removing.count + 2 * body.blobs.count
                 + 3 * request.blobs.count { $0.bytes != nil }
-            return 1 + ((before?.chains.count ?? 0) + wraps.count) / 64
+            return 1 + ((before?.chains.count ?? 0) + wraps.count) / 64 + (before?.epochs.count ?? 0) / 1_024
                 + WorkApart.weight(ofStatements: statementCount)
         }
 

@@ -34,7 +34,7 @@
     final class Removals: Sendable {
         /// The id of the service.
         private let server: Hash256
-        /// The last removal of each log that was behind at the start, until the log has it.
+        /// The last removal of each log that was behind at the start, until this process adds to the log behind it.
         private let kept = Mutex<[TresorID: Removal]>([:])
         /// The time at which the process read the file, in seconds since 1970.
         private let start = Mutex<UInt64>(0)

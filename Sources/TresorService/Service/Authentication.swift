@@ -47,6 +47,7 @@
         let rate: RateLimits.Rate
         let clock: @Sendable () -> UInt64
         let statements = Held<SignedStatement>()
+        private let readingAhead = PeopleAtOnce()
         /// The time for which a session is known that has held, in seconds: it may have ended since.
         static let knownDuration: UInt64 = 60
 
@@ -220,7 +221,10 @@
             _ request: RequestKey, _ statement: SessionStatement, _ session: Hash256, _ call: ServiceCall,
             _ payment: Payment, _ cause: inout Refusal.Cause?, isBarred: Bool
         ) async throws(TresorError) -> Outcome? {
-            let lookup = lookup(of: call, in: statement, session)
+            // One request of a person reads ahead of its payment at a time: the others pay before they read much.
+            var lookup = lookup(of: call, in: statement, session)
+            if lookup != nil, !readingAhead.begin(statement.user) { lookup = nil }
+            defer { if lookup != nil { readingAhead.end(statement.user) } }
             let rows = try await rows(of: statement, request, and: lookup?.statements ?? [])
             cause = rows.account?.state == .closed ? .closed : .unknownKey
             guard let signer = try signer(of: statement, call, rows),

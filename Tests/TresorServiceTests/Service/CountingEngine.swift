@@ -16,6 +16,7 @@
         private let written = Atomic(0)
         private let bytes = Atomic(0)
         private let exchanges = Atomic(0)
+        private let beforeRead = Mutex<(@Sendable () async -> Void)?>(nil)
 
         init(_ engine: any SQLEngine) { self.engine = engine }
 
@@ -35,6 +36,9 @@
         var byteCount: Int { bytes.load(ordering: .relaxed) }
         var dialect: SQLDialect { engine.dialect }
 
+        /// Has something happen before the next read-only transaction.
+        func beforeNextRead(_ act: @escaping @Sendable () async -> Void) { beforeRead.withLock { $0 = act } }
+
         func write<Value: Sendable>(
             erasing: Bool, _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
@@ -49,6 +53,7 @@
         func read<Value: Sendable>(
             _ body: @escaping @Sendable (any SQLTransaction) throws(TresorError) -> Value
         ) async throws(TresorError) -> Value {
+            await beforeRead.withLock { $0.take() }?()
             transactions.add(1, ordering: .relaxed)
             return try await engine.read { [self] (transaction) throws(TresorError) in
                 try perform(body, in: transaction, isWriting: false)

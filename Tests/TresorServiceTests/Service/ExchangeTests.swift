@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Server
+    import Synchronization
     import Testing
     import Tresor
     import TresorCore
@@ -39,6 +40,23 @@
                 #expect(try await signer.at(service).reply(request).status == 200, "\(Request.operation)")
                 return engine.exchangeCount - before
             }
+        }
+
+        /// What is read ahead of the payment is bounded: all other requests of the person pay before they read much.
+        @Test func A233_oneRequestOfAPersonReadsAheadOfItsPayment() async throws {
+            let scene = try await Scene()
+            defer { scene.service.shutDown() }
+            let reader = try scene.house.signer(scene.house.reader)
+            let request = TresorsRequest(after: .zero)
+            for count in [2, 1] { #expect(try await scene.count(request, by: reader) == count) }
+            let beside = Mutex(0)
+            scene.engine.beforeNextRead {
+                let count = try? await scene.count(request, by: reader)
+                beside.withLock { $0 = count ?? 0 }
+            }
+            #expect(try await scene.count(request, by: reader) == 3)
+            #expect(beside.withLock { $0 } == 2)
+            #expect(try await scene.count(request, by: reader) == 1)
         }
 
         /// The first one proves the session, and those behind it read along with its rows.

@@ -11,7 +11,7 @@ import Synchronization
 
 /// A service to which honest and hostile people send requests.
 struct Target: Sendable {
-    let route: Route
+    let route: ConnectionTarget
     let service: RunningServer.Addressee
     let port: Int
 
@@ -44,7 +44,7 @@ struct Target: Sendable {
 
 /// A connection to a service, which is opened again when it has ended.
 struct ClientLine {
-    private let route: Route
+    private let route: ConnectionTarget
     private var connection: Connection?
 
     init(to target: Target) { route = target.route }
