@@ -116,6 +116,18 @@ import TresorStore
         #expect(store.tally.counts["entries"] == 2)
     }
 
+    /// To verify a large file takes hours, in which the key may change.
+    @Test func theLogIsReadAgainAfterAFileIsVerified() async throws {
+        let store = CountingStore(store: world.store)
+        let client = world.client(house.client.home, seeing: store, turns: Turns())
+        let session = Session(client: client, identity: house.identity)
+        let sealed = try await session.files.seal([1], in: plans)
+        let file = try await StoredFile(MemorySource(sealed.bytes))
+        let before = store.tally.counts["entries"] ?? 0
+        #expect(try await session.files.resealingEpoch(of: file) == nil)
+        #expect(store.tally.counts["entries"] == before + 1)
+    }
+
     @Test func aLogIsReadAgainAfterAnActOfItsOwn() async throws {
         let client = world.client(house.client.home, seeing: nil, turns: Turns())
         let session = Session(client: client, identity: house.identity)
