@@ -121,7 +121,7 @@ import TresorStore
         let store = CountingStore(store: world.store)
         let client = world.client(house.client.home, seeing: store, turns: Turns())
         let session = Session(client: client, identity: house.identity)
-        let sealed = try await session.files.seal([1], in: plans)
+        let sealed = try await session.seal("knee", in: plans)
         let file = try await StoredFile(MemorySource(sealed.bytes))
         let before = store.tally.counts["entries"] ?? 0
         #expect(try await session.files.resealingEpoch(of: file) == nil)
