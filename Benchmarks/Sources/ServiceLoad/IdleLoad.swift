@@ -128,7 +128,8 @@ struct IdleLoad {
     }
 
     /// Appends at a fixed rate for some seconds, and returns the time that each took from the moment when it was due.
-    private func write(_ authors: [Author], to id: RunningServer.Addressee, over route: ConnectionTarget) async throws -> [Double]
+    private func write(_ authors: [Author], to id: RunningServer.Addressee, over route: ConnectionTarget) async throws
+        -> [Double]
     {
         let count = Int(Self.seconds * Self.rate)
         let done = OutcomeAnswer(.done).bytes
