@@ -5,8 +5,8 @@ import Clibsodium
 /// Secret bytes in guarded memory (`sodium_malloc`): locked where the system permits it, between guard pages, wiped on
 /// release.
 ///
-/// The type cannot be copied, printed, compared with `==`, hashed or encoded. Read it by borrowing ``span``; compare
-/// with ``matches(_:)``, which takes constant time. An allocation costs about 20 µs and four memory mappings: hold one
+/// The type cannot be copied, printed, compared with `==`, hashed or encoded. Read it by borrowing ``span``. What
+/// compares secrets here takes constant time. An allocation costs about 20 µs and four memory mappings: hold one
 /// per long-lived secret, never one per message.
 @safe public struct SecretBytes: ~Copyable, @unchecked Sendable {
     private let base: UnsafeMutablePointer<UInt8>
